@@ -1,16 +1,16 @@
-//! Runs of plain fields: what a segment begins with, in a form that is decoded as a whole.
+//! Runs: the plain fields at the start of a segment, in a form that is decoded as a unit.
 //!
-//! Most fields of most templates are integers, short strings and decimals with operators that need
-//! no more than a previous value. A run of them is decoded in two steps. Which fields are in the
-//! stream follows from the presence map alone, by tables; all others come from the record before by
-//! one expression without branches. Only then are the fields of the stream read, one after the other.
+//! Most fields of most templates are integers, short strings and decimals whose operators need at
+//! most a previous value. A run of them is decoded in two steps. First, tables indexed by the
+//! presence map say which fields are in the stream; all others are computed from the previous
+//! record, by one expression without branches. Then the fields in the stream are read, one after
+//! the other.
 //!
-//! A lane is one word of the record: a field has one, a decimal two (exponent, then mantissa). Lanes
-//! stand in wire order, lane `i` at slot `first_slot + i` and at presence bit `i`.
+//! A lane is one word of the record: a field has one lane, a decimal two (exponent, then mantissa).
+//! Lanes are in wire order; lane `i` has slot `first_slot + i` and presence bit `i`.
 //!
-//! Whatever is not certain to be right this way (values outside the type, encodings longer than
-//! needed, long strings, the end of the bytes) is left to the operations, which decode the same
-//! fields again and know every error.
+//! For anything unusual (values outside the type, overlong encodings, long strings, the end of the
+//! bytes) the run is abandoned; the operations decode the same fields again and report the errors.
 
 use super::compile::{Budget, CompileError};
 use super::layout::{FieldLayout, Segment, Storage};
@@ -21,17 +21,17 @@ use std::sync::Arc;
 
 /// Most lanes of a run.
 pub(crate) const LANES_MAX: usize = 32;
-/// Fewer lanes are read faster one by one.
+/// With fewer lanes, reading one by one is faster than SIMD.
 const VECTOR_LANES_MIN: u32 = 5;
-/// One lane less than a run may have: the last bit of a lane set says that a map is not plain.
+/// One less than the lanes of a run: the last bit of a lane set marks an unusual presence map.
 const VECTOR_LANES_MAX: u32 = LANES_MAX as u32 - 1;
-/// Bytes of a presence map that vectors look up, and bits of these.
+/// Presence-map bytes that the SIMD engine looks up, and their bits.
 pub(crate) const MAP_BYTES: usize = 3;
 pub(crate) const MAP_BYTE_BITS: usize = 7;
-/// Presence-map bits that one table takes.
+/// Presence-map bits per table.
 const TABLE_BITS: usize = 8;
 
-/// The range of an exponent: -63 to 63.
+/// Bias and limit of exponents, which range from -63 to 63.
 const EXPONENT: (u64, u64) = (63, 126);
 
 /// How a lane is read from the stream.
@@ -42,7 +42,7 @@ pub(crate) enum LaneCode {
     UnsignedNullable,
     Signed,
     SignedNullable,
-    /// NULL takes the mantissa in the next lane out of the stream.
+    /// If it is NULL, the mantissa in the next lane is not in the stream.
     ExponentNullable,
     UnsignedDelta,
     UnsignedDeltaNullable,
@@ -54,7 +54,7 @@ pub(crate) enum LaneCode {
     Constant,
 }
 
-/// What the value of a lane is, where one lane is told from another.
+/// Kind of a lane's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneKind {
     /// An integer without sign.
@@ -63,7 +63,7 @@ pub enum LaneKind {
     Signed,
     /// An ascii string.
     Text,
-    /// Nothing: the template says it.
+    /// A constant from the template.
     Constant,
 }
 
@@ -71,17 +71,17 @@ pub enum LaneKind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneEntry {
     pub lane: u8,
-    /// Where its home has it.
+    /// Slot of the lane in its home.
     pub slot: u8,
     pub entry: u32,
-    /// A delta reads its entry only to add to it; copy and increment take it over.
+    /// A delta only adds to its entry; copy and increment take the value over.
     pub delta: bool,
     pub text: bool,
-    /// The value before may be one that the lane would not take: an exponent let pass.
+    /// The previous value may be invalid for the lane: an exponent that a lenient decoder accepted.
     pub checked: bool,
 }
 
-/// What presence-map bits say of lanes: two sets in one word.
+/// Effect of presence-map bits on lanes: two sets in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct MapLanes(u64);
 
@@ -90,13 +90,13 @@ impl MapLanes {
         Self(u64::from(stream) | u64::from(present) << 32)
     }
 
-    /// Lanes in the stream.
+    /// Returns the lanes in the stream.
     #[inline(always)]
     pub(crate) fn stream(self) -> u32 {
         self.0 as u32
     }
 
-    /// Lanes present without being in the stream.
+    /// Returns the lanes that are present without being in the stream.
     #[inline(always)]
     pub(crate) fn present(self) -> u32 {
         (self.0 >> 32) as u32
@@ -108,55 +108,56 @@ type Table = [MapLanes; 1 << TABLE_BITS];
 /// A run of plain fields. Lane sets are bit masks.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    /// Operations it stands for, the first of its segment.
+    /// Number of operations in the run, the first of its segment.
     pub ops: u32,
-    /// Whether these are all of the segment's.
+    /// True if these are all operations of the segment.
     pub whole: bool,
     /// Slot of the first lane.
     pub first_slot: u32,
-    /// Presence-map bits it takes.
+    /// Number of presence-map bits that the run uses.
     pub map_bits: u32,
     /// Number of lanes.
     pub count: u32,
-    /// Words that a record has for the lanes: 8, 16 or 32.
+    /// Words of a record for the lanes: 8, 16 or 32.
     pub words: u32,
     pub codes: [LaneCode; LANES_MAX],
-    /// A value is in range if, after adding `bias`, it is at most `limit`, both unsigned.
+    /// A value is in range if `value + bias` is at most `limit`, both unsigned.
     pub bias: [u64; LANES_MAX],
     pub limit: [u64; LANES_MAX],
-    /// In the stream, whatever the map says.
+    /// Lanes that are always in the stream.
     pub always: u32,
-    /// Present if not in the stream.
+    /// Lanes that are present if not in the stream.
     pub given: u32,
-    /// Present, if not in the stream, if it was present before: copy and increment.
+    /// Lanes (copy and increment) that, if not in the stream, are present if they were in the
+    /// previous record.
     pub carried: u32,
-    /// Never absent.
+    /// Lanes that are never absent.
     pub required: u32,
     pub increments: u32,
     pub deltas: u32,
-    /// For eight bits of the map each.
+    /// One table per eight bits of the presence map.
     pub tables: [Arc<Table>; 3],
     pub more_tables: Vec<Arc<Table>>,
-    /// A lane that is not in the stream is `before & keep + add`.
+    /// The value of a lane that is not in the stream is `before & keep + add`.
     pub keep: [u64; LANES_MAX],
     pub add: [u64; LANES_MAX],
     pub entries: Vec<LaneEntry>,
-    /// Lanes with an entry.
+    /// Lanes with a dictionary entry.
     pub kept: u32,
-    /// The lanes where no entry was ever written, and which of them have a value.
+    /// Lane values when all entries are undefined, and the lanes among them that have a value.
     pub fresh: [[u8; 8]; LANES_MAX],
     pub fresh_carried: u32,
-    /// Its place in the program.
+    /// Index of the run in the program.
     #[cfg(vectors)]
     pub index: u32,
-    /// Where the dictionary keeps the lanes between records; none if other operations than those
-    /// of runs use its entries.
+    /// The dictionary's home for the lanes between records; `None` if operations outside of runs
+    /// use the entries.
     pub home: Option<u32>,
-    /// The home has every lane in the lane's own place,
+    /// True if every lane has the slot of its own number in the home.
     pub is_at_home: bool,
-    /// and no other run is in it.
+    /// True if no other run uses the home.
     pub is_alone: bool,
-    /// The same for vectors.
+    /// Constants for the SIMD engine.
     #[cfg(vectors)]
     pub plan: Option<std::sync::Arc<super::plan::Plan>>,
 }
@@ -197,13 +198,13 @@ impl Run {
         }
     }
 
-    /// Whether a value is in the range of a lane.
+    /// True if a value is in the range of a lane.
     #[inline(always)]
     pub(crate) fn takes(&self, lane: usize, value: u64) -> bool {
         value.wrapping_add(self.bias[lane]) <= self.limit[lane]
     }
 
-    /// Memory that it takes, without tables, which runs share.
+    /// Returns the memory of the run in bytes, without the shared tables.
     fn bytes(&self) -> usize {
         #[cfg(vectors)]
         let plan = if self.fits_vectors() { size_of::<super::plan::Plan>() } else { 0 };
@@ -212,13 +213,13 @@ impl Run {
         size_of::<Self>() + plan + self.entries.capacity() * size_of::<LaneEntry>()
     }
 
-    /// Whether it is of a size that vectors take.
+    /// True if the SIMD engine supports the number of lanes.
     pub(crate) fn fits_vectors(&self) -> bool {
         (VECTOR_LANES_MIN..=VECTOR_LANES_MAX).contains(&self.count)
             && (1..=MAP_BYTES * MAP_BYTE_BITS).contains(&(self.map_bits as usize))
     }
 
-    /// What its lanes are, in their order.
+    /// Returns the kinds of the lanes, in order.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = LaneKind> {
         use LaneCode::*;
         self.codes.iter().take(self.count as usize).map(|code| match code {
@@ -233,7 +234,7 @@ impl Run {
         })
     }
 
-    /// What the presence map says: `bits` has the run's first bit at the top.
+    /// Looks up the presence map; `bits` has the run's first bit at the top.
     #[inline(always)]
     pub(crate) fn lookup(&self, mut bits: u64) -> MapLanes {
         let mut lanes = u64::from(self.always);
@@ -258,7 +259,7 @@ impl Run {
     }
 }
 
-/// Finds the run that each segment begins with, notes it there, and makes room for its lanes.
+/// Finds the run at the start of each segment, records it there, and reserves space for its lanes.
 pub(super) fn find(
     code: &[Op],
     initials: &[Initial],
@@ -288,7 +289,8 @@ pub(super) fn find(
     Ok(runs)
 }
 
-/// The tables of all runs: equal ones are one. References that are expanded again and again have equal runs.
+/// The tables of all runs; equal tables are shared. References that are expanded repeatedly have
+/// equal runs.
 #[derive(Default)]
 struct Tables(HashSet<Arc<Table>>);
 
@@ -303,7 +305,8 @@ impl Tables {
     }
 }
 
-/// The segment whose record holds the fields of this one: itself, or what a group is in.
+/// Returns the segment whose record contains the fields of this one: itself, or the parent of a
+/// group.
 fn owner_of_record(segments: &[Segment], fields: &[FieldLayout], mut index: usize) -> usize {
     while let (0, Some(parent)) = (segments[index].record_words, segments[index].parent) {
         index = fields[parent.index()].segment.index();
@@ -316,11 +319,11 @@ struct Finder<'p> {
     ops: &'p [Op],
     initials: &'p [Initial],
     run: Run,
-    /// What each presence-map bit brings when it is set.
+    /// Effect of each presence-map bit when it is set.
     bits: Vec<MapLanes>,
 }
 
-/// One lane about to be added.
+/// A lane to be added.
 struct Draft<'o> {
     op: &'o Op,
     code: LaneCode,
@@ -356,7 +359,7 @@ impl<'p> Finder<'p> {
         Some(self.run)
     }
 
-    /// Adds the lanes of an operation and returns how many operations that were.
+    /// Adds the lanes of an operation and returns the number of operations used.
     fn take(&mut self, op: &'p Op, next: Option<&'p Op>) -> Option<usize> {
         if op.code == Code::Constant {
             return Some(1);
@@ -398,12 +401,12 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// A decimal with operators for exponent and mantissa.
+    /// Adds a decimal with separate operators for exponent and mantissa.
     fn parts(&mut self, exponent: &'p Op, mantissa: &'p Op) -> Option<()> {
         use OperatorKind as K;
         let lane = self.run.count as usize;
         let initial = &self.initials[exponent.initial as usize];
-        // An exponent that a template gives is checked once, here.
+        // Exponents given by the template are checked here, once.
         if initial.given && !(-63..=63).contains(&(initial.word as i64)) {
             return None;
         }
@@ -414,7 +417,7 @@ impl<'p> Finder<'p> {
             (_, false) => lane_code(exponent)?,
         };
         let required = !exponent.optional;
-        // Whether the mantissa has a bit may depend on nothing but the template.
+        // Only the template may determine whether the mantissa has a bit.
         if !required && !matches!(mantissa.operator, K::None | K::Delta) {
             return None;
         }
@@ -431,7 +434,7 @@ impl<'p> Finder<'p> {
         let (bias, limit) = range(mantissa)?;
         self.add(Draft { op: exponent, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
         self.add(Draft { op: mantissa, code: mantissa_code, bias, limit, required })?;
-        // Without an exponent there is no mantissa.
+        // The mantissa is absent if the exponent is.
         let can_be_absent = exponent.operator == K::Default && exponent.optional && !initial.given;
         if can_be_absent {
             self.run.always &= !(2 << lane);
@@ -441,7 +444,7 @@ impl<'p> Finder<'p> {
         Some(())
     }
 
-    /// A decimal whose exponent and mantissa are both in the stream, if it is not NULL.
+    /// Adds a decimal whose exponent and mantissa are both in the stream, unless it is NULL.
     fn whole_decimal(&mut self, op: &'p Op) -> Option<()> {
         if op.operator != OperatorKind::None {
             return None;
@@ -512,7 +515,7 @@ impl<'p> Finder<'p> {
             let undefined = match op.operator {
                 K::Delta => Some(word),
                 _ if !initial.given => None,
-                // The first increment comes to the initial value itself.
+                // The first increment must yield the initial value itself.
                 K::Increment => Some(word.wrapping_sub(1)),
                 _ => Some(word),
             };
@@ -557,13 +560,13 @@ fn uses_entry(op: &Op) -> bool {
     op.operator.uses_dictionary()
 }
 
-/// Whether a lane of the run has the operation's entry already. Lanes are decoded side by side, so
-/// that they cannot hand an entry on.
+/// True if a lane of the run already uses the operation's entry. Lanes are computed in parallel, so
+/// one cannot pass its value to another.
 fn shares_entry(run: &Run, op: &Op) -> bool {
     uses_entry(op) && run.entries.iter().any(|known| known.entry == op.entry)
 }
 
-/// The range of an operation's type, as a [`Run`] has it.
+/// Returns the range of an operation's type, as bias and limit.
 fn range(op: &Op) -> Option<(u64, u64)> {
     let bits = op.width as u32;
     let limit = u64::MAX >> (64 - bits);

@@ -1,9 +1,10 @@
-//! How the fields of records are read: one small step a field, beside the layouts, which are far larger and hold names.
+//! Views: compact read instructions of the fields in records, separate from the layouts, which are
+//! far larger and contain names.
 
 use super::layout::{FieldLayout, Segment, SegmentRef, Storage};
 use crate::template::FieldType;
 
-/// What a field's words hold.
+/// Content of a field's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     UInt,
@@ -20,13 +21,13 @@ pub(crate) enum ViewKind {
     Discarded,
 }
 
-/// How one field is read.
+/// Read instruction of one field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldView {
     pub kind: ViewKind,
-    /// Bit in the presence word; what is never absent has one too.
+    /// Bit in the presence word; mandatory fields have one too.
     pub bit: u8,
-    /// Presence word in the record.
+    /// Index of the presence word in the record.
     pub presence: u32,
     /// First word of the value in the record.
     pub slot: u32,
@@ -34,7 +35,7 @@ pub(crate) struct FieldView {
     pub segment: SegmentRef,
 }
 
-/// The views of all fields, in their order.
+/// Returns the views of all fields, in order.
 pub(super) fn make(fields: &[FieldLayout], segments: &[Segment]) -> Vec<FieldView> {
     fields.iter().map(|field| FieldView::of(field, segments)).collect()
 }

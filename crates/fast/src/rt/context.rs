@@ -1,4 +1,4 @@
-//! What decoding a message carries along besides bytes and state.
+//! State of decoding one message, apart from its bytes and the previous values.
 
 use super::cursor::{Cursor, seldom};
 use super::growth::Growth;
@@ -10,13 +10,13 @@ use crate::decoder::vectors::Wide;
 use crate::limits::Limits;
 use crate::wire::{Conformance, Findings};
 
-/// Levels that a message may have, with the outermost.
+/// Most nesting levels of a message, including the outermost.
 const DEPTHS: u32 = Limits::DEPTH_MAX + 1;
 
-/// Longest string that a place in the arena can say.
+/// Limit of string lengths in the arena.
 const TEXT_MAX: usize = 1 << 24;
 
-/// Reportable errors that do not leave a value in doubt, of the message being decoded.
+/// Reportable errors, in the message being decoded, that do not make a value doubtful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Notes {
     pub(super) overlong_integer: u32,
@@ -24,46 +24,47 @@ pub(super) struct Notes {
     pub(super) presence_map_bits: u32,
 }
 
-/// What a message uses up. A message begins with all that the limits allow.
+/// Remaining resources of a message, initially all that the limits allow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     text: usize,
-    /// Records besides the message's own: of entries, and of messages inside.
+    /// Records besides the message's own: sequence entries and dynamic references.
     records: u32,
     nesting: u32,
-    /// Levels of groups and sequences.
+    /// Nested groups and sequences.
     depth: u32,
     has_reset: bool,
 }
 
-/// Limits, counters and buffers of a message on its way.
+/// Limits, counters and buffers for the message being decoded.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Empty between messages.
     notes: Notes,
     is_noted: bool,
     pub(super) string_max: usize,
-    /// The address where the packet ends. Bytes behind it may be readable, but are not the message's.
+    /// Address of the packet's end. Bytes after it may be readable, but are not part of the
+    /// message.
     end: usize,
     entries_max: u32,
     left: Left,
-    /// What a message begins with.
+    /// Resources of a message at its start.
     full: Left,
     obey_reset: bool,
     is_stream: bool,
     is_canonical: bool,
-    /// Strings of the message that do not fit a word.
+    /// Strings of the message that exceed a word.
     pub(super) arena: Vec<u8>,
-    /// Those of the messages around, where references nest.
+    /// Arenas of the enclosing messages, if dynamic references nest.
     outer_arenas: Vec<Vec<u8>>,
-    /// What the storage of messages may still grow by.
+    /// Bytes by which the storage of messages may still grow.
     pub growth: Growth,
-    /// By generated template: whether it is the one of the template set in use.
+    /// By generated template: true if it equals the template of the set in use.
     enabled: Vec<bool>,
     is_all_enabled: bool,
-    /// What reads entries that have lanes, if this CPU has it and the options let it.
+    /// SIMD decoder of sequence entries, if the CPU supports it and the options allow it.
     pub(super) wide: Option<Wide>,
-    /// The sequences whose entries have lanes.
+    /// Sequences that SIMD can decode.
     pub(super) sequences: Sequences,
 }
 
@@ -75,8 +76,8 @@ impl Context {
         obey_reset: bool,
         record_words: usize,
     ) -> Self {
-        // Every record is counted as the largest of the dynamic engine, and messages inside messages as
-        // entries: what is near the limit on memory or on entries is the dynamic engine's to judge.
+        // Every record counts as the largest of the dynamic engine, and dynamic references count as
+        // entries. Messages near the limit of memory or entries are left to the dynamic engine.
         let records = limits.message_bytes_max / 8 / record_words.max(1);
         let full = Left {
             text: limits.message_bytes_max,
@@ -84,7 +85,7 @@ impl Context {
                 .entries_total_max
                 .min(u32::try_from(records).unwrap_or(u32::MAX).saturating_sub(1)),
             nesting: limits.nesting_max,
-            // Where not even one record fits, no message is begun.
+            // If not even one record fits, no message is accepted.
             depth: if records > 0 { DEPTHS } else { 0 },
             has_reset: false,
         };
@@ -92,7 +93,7 @@ impl Context {
             string_max: limits.string_max as usize,
             entries_max: limits.entries_max,
             full,
-            // Words and strings, as a message of the dynamic engine.
+            // Limits words and strings together; a message of the dynamic engine has both.
             growth: Growth::of(limits.message_bytes_max.saturating_mul(2)),
             obey_reset,
             is_all_enabled: enabled.iter().all(|enabled| *enabled),
@@ -102,15 +103,15 @@ impl Context {
         }
     }
 
-    /// Has entries that have lanes read by vectors where the CPU has them, and the engine is one of those.
+    /// Enables SIMD for sequence entries, if the CPU supports it and the engine uses it.
     pub(super) fn use_vectors(&mut self, engine: EngineUnderTest) {
         if matches!(engine, EngineUnderTest::Automatic | EngineUnderTest::Vectors) {
             self.wide = Wide::detect();
         }
     }
 
-    /// Begins a message of a packet that ends at this address. In a stream the message may be cut, and
-    /// then nothing has changed.
+    /// Begins a message of a packet that ends at this address. In a stream the message may be
+    /// incomplete; then nothing changes.
     #[inline(always)]
     pub(super) fn begin_in(&mut self, end: usize, is_stream: bool) {
         self.end = end;
@@ -118,19 +119,19 @@ impl Context {
         self.begin();
     }
 
-    /// Begins a message: nothing is used up.
+    /// Begins a message: resets the remaining resources.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
         self.left = self.full;
     }
 
-    /// Whether something was noted that the conformance level may raise.
+    /// True if a reportable error occurred that the conformance level may reject.
     #[inline(always)]
     pub(super) fn is_noted(&self) -> bool {
         self.is_noted
     }
 
-    /// Notes an integer longer than needed.
+    /// Records an overlong integer.
     #[cold]
     #[inline(never)]
     pub(super) fn note_integer(&mut self) {
@@ -138,7 +139,7 @@ impl Context {
         self.notes.overlong_integer += 1;
     }
 
-    /// Notes a presence map longer than needed.
+    /// Records an overlong presence map.
     #[cold]
     #[inline(never)]
     pub(super) fn note_map(&mut self) {
@@ -146,7 +147,7 @@ impl Context {
         self.notes.overlong_presence_map += 1;
     }
 
-    /// Gives a message up: nothing of it is left.
+    /// Abandons a message and discards what was recorded for it.
     #[cold]
     #[inline(never)]
     pub(super) fn give_up(&mut self) {
@@ -155,20 +156,20 @@ impl Context {
         self.growth.give_back(outer);
     }
 
-    /// Frees the strings, where the storage of all messages was freed: it grows again from nothing.
+    /// Frees the strings after the storage of all messages was freed; growth starts again.
     pub(super) fn release(&mut self) {
         self.arena = Vec::new();
         self.growth.release();
     }
 
-    /// Takes out what was noted.
+    /// Returns and clears the recorded reportable errors.
     #[cold]
     pub(super) fn take_notes(&mut self) -> Notes {
         self.is_noted = false;
         std::mem::take(&mut self.notes)
     }
 
-    /// Adds the message's notes to the findings.
+    /// Adds the message's reportable errors to the findings.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, findings: &mut Findings) {
@@ -178,7 +179,7 @@ impl Context {
         findings.presence_map_bits += u64::from(notes.presence_map_bits);
     }
 
-    /// The end of a message: `None` if the conformance level raises what was noted in it.
+    /// Ends the message: `None` if the conformance level rejects a recorded error.
     #[inline(always)]
     pub fn end_message(&self) -> Option<()> {
         if self.is_noted() && self.is_canonical {
@@ -188,13 +189,13 @@ impl Context {
         Some(())
     }
 
-    /// Whether the message emptied the dictionaries.
+    /// True if the message reset the dictionaries.
     #[inline(always)]
     pub(super) fn has_reset(&self) -> bool {
         self.left.has_reset
     }
 
-    /// Whether a generated template may run on this stream.
+    /// True if generated code may decode this template on this stream.
     #[inline(always)]
     pub fn is_enabled(&self, template: usize) -> bool {
         self.is_all_enabled || self.is_among_enabled(template)
@@ -206,26 +207,26 @@ impl Context {
         self.enabled.get(template).is_some_and(|enabled| *enabled)
     }
 
-    /// Whether the reset attribute of a template counts, which is then taken to have been obeyed.
+    /// Returns true if a template's reset attribute applies; the caller must then reset.
     #[inline(always)]
     pub fn obeys_reset(&mut self) -> bool {
         self.left.has_reset |= self.obey_reset;
         self.obey_reset
     }
 
-    /// Whether the reset attribute of a template makes that nobody asks for what was before.
+    /// True if the message resets the dictionary, so no rollback copy is needed.
     #[inline(always)]
     pub fn forgets(&self) -> bool {
         self.obey_reset && !self.is_stream
     }
 
-    /// Begins a message of a template that nests `depth` deep.
+    /// Begins a message of a template with `depth` nested levels.
     #[inline(always)]
     pub fn begin_message(&mut self, depth: u32) -> Option<()> {
         (depth < self.left.depth).then_some(())
     }
 
-    /// Goes into a dynamic reference that stands `depth` groups and sequences deep.
+    /// Enters a dynamic reference inside `depth` groups and sequences.
     pub fn begin_nested(&mut self, depth: u32) -> Option<()> {
         self.left.nesting = self.left.nesting.checked_sub(1)?;
         self.left.records = self.left.records.checked_sub(1)?;
@@ -234,7 +235,7 @@ impl Context {
         Some(())
     }
 
-    /// Comes back from it.
+    /// Leaves the dynamic reference.
     pub fn end_nested(&mut self, depth: u32) {
         self.left.nesting += 1;
         self.left.depth += depth + 1;
@@ -243,14 +244,14 @@ impl Context {
         self.growth.give_back(inner.capacity());
     }
 
-    /// Whether the cursor is still within the packet. What was read since it was last asked counts for
-    /// nothing if not.
+    /// Checks that the cursor has not passed the packet's end. Otherwise everything read since the
+    /// last check is invalid.
     #[inline(always)]
     pub fn check_end<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<()> {
         (cursor.address() <= self.end).then_some(())
     }
 
-    /// As [`begin_sequence`](Self::begin_sequence), where each entry takes a byte at least.
+    /// As [`begin_sequence`](Self::begin_sequence), if each entry has at least one byte.
     #[inline(always)]
     pub fn begin_sequence_of_bytes<K: Kernel>(
         &mut self,
@@ -261,7 +262,7 @@ impl Context {
         (cursor.address().checked_add(count)? <= self.end).then_some(count)
     }
 
-    /// Bytes of the packet that are not read yet; `None` if more than the packet has been read.
+    /// Returns the unread bytes of the packet; `None` if the cursor has passed its end.
     #[cfg(vectors)]
     #[inline(always)]
     pub(super) fn room<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<usize> {
@@ -278,7 +279,7 @@ impl Context {
         Some(count as usize)
     }
 
-    /// Counts set bits that the template does not use (R8).
+    /// Records set bits that the template does not use (R8).
     #[inline(always)]
     pub fn unused_map_bits(&mut self, bits: u64) {
         if bits != 0 {
@@ -293,7 +294,7 @@ impl Context {
         self.notes.presence_map_bits += 1;
     }
 
-    /// Counts a string that does not fit a word against what the message may have.
+    /// Counts a string that exceeds a word against the message's limit.
     #[inline]
     pub(super) fn charge(&mut self, len: usize) -> Option<()> {
         self.left.text = self.left.text.checked_sub(len)?;
@@ -306,7 +307,7 @@ impl Context {
         self.arena.clear();
     }
 
-    /// Hands the long strings of a message over to it.
+    /// Moves the long strings of a message to it.
     #[inline(always)]
     pub fn end_arena(&mut self, arena: &mut Vec<u8>) {
         if self.arena.is_empty() {
@@ -317,7 +318,7 @@ impl Context {
         }
     }
 
-    /// Whether a decoder takes a string to be written.
+    /// Checks, before encoding a string, that a decoder would accept it.
     pub(super) fn accepts(&self, value: &[u8], charset: Charset) -> Option<()> {
         let is_right = match charset {
             Charset::Ascii => value.is_ascii(),
@@ -327,7 +328,7 @@ impl Context {
         (is_right && value.len() <= self.string_max).then_some(())
     }
 
-    /// A string of the message.
+    /// Returns a string of the message.
     #[inline]
     pub fn text(&mut self, bytes: &[u8]) -> Option<Text> {
         match Text::short(bytes) {
@@ -336,8 +337,8 @@ impl Context {
         }
     }
 
-    /// A string of the message that is the first `len` of these bytes, more than seven. All are copied, which takes no
-    /// call, and the rest is cut off.
+    /// Returns a string of the message: the first `len` of these bytes, more than seven. Copies all
+    /// bytes, which needs no function call, and truncates.
     #[inline(always)]
     pub(super) fn front_of(&mut self, bytes: &[u8; 32], len: usize) -> Option<Text> {
         let start = self.arena.len();
@@ -350,7 +351,7 @@ impl Context {
         Some(Text::outside(u32::try_from(start).ok()?, len as u32))
     }
 
-    /// A string of the message that has more than seven bytes: two parts, the second of which may be empty.
+    /// Returns a string of more than seven bytes from two parts; the second may be empty.
     pub(super) fn long_text(&mut self, front: &[u8], back: &[u8]) -> Option<Text> {
         let (start, len) = (self.arena.len(), front.len() + back.len());
         self.charge(len)?;

@@ -1,11 +1,11 @@
-//! Reads the wire types as a sender writes them.
+//! Fast readers of the wire types, for common encodings.
 //!
-//! A [`Cursor`] reads what is well-formed and fits. `None` stands for everything else: an error, the
-//! end of the bytes, or a form that hardly occurs. The dynamic engine then decodes the message again
-//! and finds the value, or the error and its place; so nothing here needs to know why.
+//! A [`Cursor`] reads well-formed values in range. `None` means anything else: an error, the end of
+//! the bytes, or a rare encoding. The dynamic engine then decodes the message again and returns the
+//! value, or the error with its position; so the cursor need not know the reason.
 //!
-//! The bytes a cursor reads may go on behind the packet: whoever reads a segment asks the context
-//! whether the cursor is still within it ([`Context::check_end`]).
+//! A cursor may read bytes after the packet: code that reads a segment then checks that the cursor
+//! is still within the packet ([`Context::check_end`]).
 //!
 //! Spec: FAST 1.1 §10.
 
@@ -23,14 +23,14 @@ const WORD_STOPS: u64 = 0x8080_8080_8080_8080;
 /// The stop bits of the seven lowest bytes of a word.
 const TEXT_STOPS: u64 = WORD_STOPS >> 8;
 
-/// A position in a packet. It is handed from function to function by value, in registers.
+/// A position in a packet. It is passed between functions by value, in registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'b, K = Portable> {
     pub(super) ahead: Ahead<'b>,
     pub(super) kernel: K,
 }
 
-/// A value and how many bytes it takes, or 0 bytes: not read.
+/// A value and its length in bytes; length 0 means that it was not read.
 #[derive(Clone, Copy)]
 struct Long {
     value: u64,
@@ -39,29 +39,29 @@ struct Long {
 
 const NOT_READ: Long = Long { value: 0, len: 0 };
 
-/// Fewer bytes than these have no cursor: they are copied to where more follow.
+/// Shorter input has no cursor: it is copied to a buffer where more bytes follow.
 pub(super) const BYTES_MIN: usize = WINDOW;
 
 impl<'b, K: Kernel> Cursor<'b, K> {
-    /// A cursor at the start of `bytes`; `None` if they are too few to have one.
+    /// Returns a cursor at the start of `bytes`; `None` if there are too few.
     #[inline(always)]
     pub(super) fn new(bytes: &'b [u8], kernel: K) -> Option<Self> {
         Ahead::of(bytes).map(|ahead| Self { ahead, kernel })
     }
 
-    /// The same position for any CPU: what is not compiled for one.
+    /// Returns the same position for the portable kernel, for code not compiled for a specific CPU.
     #[inline(always)]
     pub fn portable(self) -> Cursor<'b> {
         Cursor { ahead: self.ahead, kernel: Portable }
     }
 
-    /// This position for the CPU of another cursor.
+    /// Returns this position for the kernel of another cursor.
     #[inline(always)]
     pub fn like<L: Kernel>(self, other: &Cursor<'b, L>) -> Cursor<'b, L> {
         Cursor { ahead: self.ahead, kernel: other.kernel }
     }
 
-    /// Decodes a segment in a function of its own.
+    /// Decodes a segment in a separate function.
     #[inline(always)]
     pub fn decode<S: Segment>(
         self,
@@ -73,13 +73,13 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         K::decode::<S>(self, map, state, out, context)
     }
 
-    /// The address of the next byte, to compare positions in one packet.
+    /// Returns the address of the next byte, to compare positions in one packet.
     #[inline(always)]
     pub(super) fn address(&self) -> usize {
         self.ahead.address()
     }
 
-    /// What is too long, or too near the end, for a window.
+    /// Slow path: a value that is too long, or too near the end, for a window.
     #[inline(always)]
     fn take_long(&mut self, long: Long) -> Option<u64> {
         if long.len == 0 {
@@ -89,7 +89,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(long.value)
     }
 
-    /// An unsigned integer of at most `MAX`, of a length that can be foreseen.
+    /// Reads an unsigned integer of at most `MAX`, with a predictable length.
     #[inline(always)]
     pub fn unsigned<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
         self.unsigned_up_to(MAX, context)
@@ -132,7 +132,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         (value <= max).then_some(value)
     }
 
-    /// As [`unsigned`](Self::unsigned), of a length that changes from value to value.
+    /// As [`unsigned`](Self::unsigned), for lengths that vary from value to value.
     #[inline(always)]
     pub fn unsigned_varied<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
         self.varied_up_to(MAX, context)
@@ -154,7 +154,8 @@ impl<'b, K: Kernel> Cursor<'b, K> {
                 break 'long;
             }
             if stops == u32::from(STOP) {
-                // Dates and times of day are as long as that all day: what comes next does not wait.
+                // Dates and times of day always have four bytes. The constant length makes the next
+                // position available at once.
                 self.ahead = window.behind(4);
                 let value = u64::from(self.kernel.joined_short(word));
                 return (value <= max).then_some(value);
@@ -162,7 +163,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             seldom();
             let zeros = stops.leading_zeros();
             self.ahead = window.behind(zeros as usize / 8 + 1);
-            // The last of the bytes is at the bottom.
+            // The last byte is in the lowest bits.
             let value = u64::from(self.kernel.joined_short(word >> (zeros ^ 24)));
             return (value <= max).then_some(value);
         }
@@ -171,7 +172,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         (value <= max).then_some(value)
     }
 
-    /// An unsigned integer of 64 bits that mostly is many bytes long: a time, an identifier.
+    /// Reads an unsigned 64-bit integer that is mostly many bytes long: a time, an identifier.
     #[inline(always)]
     pub fn unsigned_long(&mut self, context: &mut Context) -> Option<u64> {
         if let Some(window) = self.ahead.window()
@@ -184,7 +185,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         self.take_long(long_unsigned(self.ahead.rest(), context))
     }
 
-    /// A nullable unsigned integer of at most `MAX`; the inner `None` is NULL.
+    /// Reads a nullable unsigned integer of at most `MAX`; the inner `None` is NULL.
     #[inline(always)]
     pub fn unsigned_nullable<const MAX: u64>(
         &mut self,
@@ -193,7 +194,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(self.unsigned_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
 
-    /// As [`unsigned_nullable`](Self::unsigned_nullable), of a length that changes.
+    /// As [`unsigned_nullable`](Self::unsigned_nullable), for lengths that vary.
     #[inline(always)]
     pub fn unsigned_varied_nullable<const MAX: u64>(
         &mut self,
@@ -202,8 +203,8 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(self.varied_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
 
-    /// A signed integer of at most 64 bits. Prices and sizes have lengths that can be foreseen: with a branch for each,
-    /// the next field is read without waiting for this one.
+    /// Reads a signed integer of at most 64 bits. Prices and sizes have predictable lengths: with a
+    /// branch per length, the next field does not wait for this one.
     #[inline(always)]
     pub fn signed_word(&mut self, context: &mut Context) -> Option<i64> {
         'long: {
@@ -217,7 +218,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             seldom();
             let value = value << 7 | i64::from(second & !STOP);
             if (-64..64).contains(&value) {
-                // Longer than needed.
+                // Overlong.
                 break 'long;
             }
             if second & STOP != 0 {
@@ -239,14 +240,14 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         self.take_long(long_signed(self.ahead.rest(), context)).map(|value| value as i64)
     }
 
-    /// A signed integer of at most `BITS` bits, as two's complement in 64.
+    /// Reads a signed integer of at most `BITS` bits, as 64-bit two's complement.
     #[inline(always)]
     pub fn signed<const BITS: u32>(&mut self, context: &mut Context) -> Option<u64> {
         let value = self.signed_word(context)?;
         fits_signed::<BITS>(value).then_some(value as u64)
     }
 
-    /// A nullable signed integer of at most `BITS` bits; the inner `None` is NULL.
+    /// Reads a nullable signed integer of at most `BITS` bits; the inner `None` is NULL.
     #[inline(always)]
     pub fn signed_nullable<const BITS: u32>(
         &mut self,
@@ -261,7 +262,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         }
     }
 
-    /// The difference that a nullable delta says; the inner `None` is NULL.
+    /// Reads the difference of a nullable delta; the inner `None` is NULL.
     #[inline(always)]
     pub fn delta_nullable(&mut self, context: &mut Context) -> Option<Option<i64>> {
         match self.signed_word(context)? {
@@ -270,7 +271,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         }
     }
 
-    /// The presence map of a message, as [`map`](Self::map): mostly of one byte.
+    /// Reads the presence map of a message, as [`map`](Self::map); mostly one byte.
     #[inline(always)]
     pub fn first_map(&mut self, context: &mut Context) -> Option<u64> {
         if let Some(window) = self.ahead.window()
@@ -283,7 +284,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         self.map(context)
     }
 
-    /// A presence map of at most 63 bits, the first bit at the top.
+    /// Reads a presence map of at most 63 bits; returns the first bit at the top.
     #[inline(always)]
     pub fn map(&mut self, context: &mut Context) -> Option<u64> {
         'long: {
@@ -317,7 +318,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         self.take_long(long_map(self.ahead.rest(), context))
     }
 
-    /// Goes behind a presence map of any length; says whether its first bit is set.
+    /// Skips a presence map of any length; returns whether its first bit is set.
     #[inline(never)]
     pub fn skip_map(&mut self) -> Option<bool> {
         let rest = self.ahead.rest();
@@ -326,7 +327,8 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(rest.first()? & 0x40 != 0)
     }
 
-    /// A presence map of any width for a segment that uses up to 63 bits a word of `WORDS`.
+    /// Reads a presence map of any length for a segment that uses up to 63 bits in each of `WORDS`
+    /// words.
     pub fn wide_map<const WORDS: usize>(
         &mut self,
         context: &mut Context,
@@ -349,7 +351,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         None
     }
 
-    /// The bytes of an ascii string of at least two bytes, as on the wire.
+    /// Returns the bytes of an ascii string of at least two bytes, as on the wire.
     #[inline(never)]
     pub(super) fn stop_bit_bytes(&mut self, max: usize) -> Option<&'b [u8]> {
         let rest = self.ahead.rest();
@@ -361,7 +363,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         rest.get(..=last)
     }
 
-    /// Whether the next byte is NULL in the place of a nullable ascii string; goes behind it.
+    /// If the next byte is NULL in place of a nullable ascii string, skips it and returns true.
     #[inline(always)]
     pub(super) fn null_ascii(&mut self) -> bool {
         let Some(window) = self.ahead.window() else { return false };
@@ -372,8 +374,8 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         is_null
     }
 
-    /// An ascii string of eight to 32 characters that does not begin with NUL: the bytes from its first on, and how many
-    /// of them it takes. `None` where there are no 32 bytes.
+    /// Finds an ascii string of eight to 32 characters that does not begin with NUL: returns 32
+    /// bytes from its start, and its length. `None` if there are fewer than 32 bytes.
     #[inline(always)]
     pub(super) fn middling_ascii(&mut self, max: usize) -> Option<(&'b [u8; 32], usize)> {
         let bytes = self.ahead.rest().first_chunk()?;
@@ -385,7 +387,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some((bytes, len))
     }
 
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes.
     #[inline]
     pub(super) fn raw(&mut self, len: usize) -> Option<&'b [u8]> {
         let value = self.ahead.rest().get(..len)?;
@@ -393,8 +395,9 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         Some(value)
     }
 
-    /// An ascii string of at most seven characters, the first of which is not NUL. One character has a branch of its
-    /// own, so that the next field does not wait for the length; two to seven are read as one word.
+    /// Reads an ascii string of at most seven characters that does not begin with NUL. One
+    /// character has its own branch, so that the next field does not wait for the length; two to
+    /// seven are read as one word.
     #[inline(always)]
     pub(super) fn short_ascii(&mut self, context: &Context) -> Option<Text> {
         let window = self.ahead.window()?;
@@ -405,7 +408,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         }
         seldom();
         let word = u64::from_le_bytes(*window.bytes().first_chunk()?);
-        // The first character is in the lowest byte. An eighth byte has no place in the word of a text.
+        // The first character is in the lowest byte. A text's word has no room for an eighth.
         let stops = word & TEXT_STOPS;
         if first & !STOP == 0 || stops == 0 {
             return None;
@@ -415,17 +418,17 @@ impl<'b, K: Kernel> Cursor<'b, K> {
             return None;
         }
         self.ahead = window.behind(len);
-        // All bits below the stop bit of the last character.
+        // Keeps the bits below the stop bit of the last character.
         Some(Text::of_ascii(word & !stops & (stops - 1), len))
     }
 }
 
-/// Says that what follows is not what happens most, so that it is out of the way of what does.
+/// Cold-path hint: keeps rare code out of line.
 #[cold]
 #[inline]
 pub fn seldom() {}
 
-/// The index of the first byte with a stop bit, eight bytes at a step.
+/// Returns the index of the first byte with a stop bit; searches eight bytes at a time.
 #[inline]
 fn first_stop(bytes: &[u8]) -> Option<usize> {
     let (words, tail) = bytes.as_chunks();
@@ -439,7 +442,7 @@ fn first_stop(bytes: &[u8]) -> Option<usize> {
     Some(8 * words.len() + in_tail)
 }
 
-/// An integer of up to nine bytes, the first of which is not 0.
+/// Reads an unsigned integer of up to nine bytes whose first byte is not 0.
 #[inline(always)]
 fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     let [first, .., ninth, _] = *window;
@@ -455,7 +458,7 @@ fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, us
     (ninth & STOP != 0).then(|| (kernel.joined(word) << 7 | u64::from(ninth & !STOP), 9))
 }
 
-/// A signed integer of up to nine bytes as two's complement.
+/// Reads a signed integer of up to nine bytes, as two's complement.
 #[inline(always)]
 fn wide_signed(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     let [.., ninth, _] = *window;
@@ -474,22 +477,21 @@ fn wide_signed(window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     Some((((groups << shift) as i64 >> shift) as u64, len))
 }
 
-/// The number that a nullable signed integer other than NULL stands for.
+/// Decodes a nullable signed integer other than NULL.
 #[inline(always)]
 fn without_null(value: i64) -> i64 {
-    // One less where it is positive; what is negative is at least as far from overflowing as 1.
+    // Subtracts one from positive values; negative values do not overflow.
     value.wrapping_sub(1).wrapping_add((value as u64 >> 63) as i64)
 }
 
-/// Whether a value fits a signed type.
+/// True if a value fits a signed type.
 #[inline(always)]
 pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
     let shift = 64 - BITS;
     (value << shift) >> shift == value
 }
 
-/// The bytes of a word up to its first stop bit, as a number of that many groups of seven bits;
-/// `None` if there is no stop bit.
+/// Joins the bytes of a word up to its first stop bit, seven bits each; `None` without a stop bit.
 #[inline(always)]
 fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
     let stops = word & WORD_STOPS;
@@ -498,7 +500,8 @@ fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
         return None;
     }
     if stops == u64::from(STOP) {
-        // As most times are: what comes next does not wait.
+        // Most times have eight bytes. The constant length makes the next position available at
+        // once.
         return Some((kernel.joined(word), 8));
     }
     seldom();
@@ -553,7 +556,7 @@ fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
             return Long { value: value as u64, len: index + 2 };
         }
     }
-    // Ten bytes and more: not worth a form of its own.
+    // Ten bytes and more: rare, so not optimized.
     long_signed_wide(bytes, overlong, context)
 }
 
@@ -593,18 +596,18 @@ fn long_map(bytes: &[u8], context: &mut Context) -> Long {
     NOT_READ
 }
 
-/// Bits of a presence map that are taken one by one, where which one comes next depends on values.
+/// Presence-map bits that are read one by one, because values determine which bit comes next.
 #[derive(Clone, Copy, Debug)]
 pub struct Bits(u64);
 
 impl Bits {
-    /// Bits of a map, the first at the top.
+    /// Creates the reader for a map with its first bit at the top.
     #[inline(always)]
     pub fn new(map: u64) -> Self {
         Self(map & !1)
     }
 
-    /// The next bit; bits past the end are 0.
+    /// Consumes the next bit; bits past the end are 0.
     #[inline(always)]
     pub fn take(&mut self) -> bool {
         let bit = self.0 >> 63 != 0;
@@ -612,42 +615,42 @@ impl Bits {
         bit
     }
 
-    /// The next bit, which stays.
+    /// Returns the next bit without consuming it.
     #[inline(always)]
     pub fn peek(&self) -> bool {
         self.0 >> 63 != 0
     }
 
-    /// Counts bits that nothing took (R8).
+    /// Records set bits that were not consumed (R8).
     #[inline(always)]
     pub fn finish(self, context: &mut Context) {
         context.unused_map_bits(self.0);
     }
 }
 
-/// As [`Bits`], of a map wider than a word.
+/// As [`Bits`], for a map wider than a word.
 #[derive(Clone, Copy, Debug)]
 pub struct WideBits<const WORDS: usize> {
     words: [u64; WORDS],
     used: usize,
-    /// A bit is set behind the last word.
+    /// True if a bit after the last word is set.
     beyond: bool,
 }
 
 impl<const WORDS: usize> WideBits<WORDS> {
-    /// The next bit; bits past the end are 0.
+    /// Consumes the next bit; bits past the end are 0.
     pub fn take(&mut self) -> bool {
         let bit = self.peek();
         self.used += 1;
         bit
     }
 
-    /// The next bit, which stays.
+    /// Returns the next bit without consuming it.
     pub fn peek(&self) -> bool {
         self.words.get(self.used / 63).is_some_and(|word| word << (self.used % 63) >> 63 != 0)
     }
 
-    /// Counts bits that nothing took (R8).
+    /// Records set bits that were not consumed (R8).
     pub fn finish(mut self, context: &mut Context) {
         let mut left = u64::from(self.beyond);
         while self.used < 63 * WORDS {
@@ -661,7 +664,7 @@ impl<const WORDS: usize> WideBits<WORDS> {
 mod tests {
     use super::*;
 
-    /// What every kind of read makes of the bytes at the cursor, and how many it takes.
+    /// Returns the result of every kind of read at the cursor, with the number of bytes consumed.
     fn reads(bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
         let values = reads_by(Portable, bytes, len);
         if let Some(extracting) = crate::rt::extract::Extracting::detect() {

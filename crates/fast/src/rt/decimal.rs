@@ -7,7 +7,8 @@ use super::state::{Slot, State};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
-/// An exponent that no level raises; the rest is for the dynamic engine to judge (R1).
+/// Reads an exponent that is valid at every conformance level; the dynamic engine handles others
+/// (R1).
 #[inline(always)]
 pub fn exponent(value: u64) -> Option<i32> {
     let value = value as i64;
@@ -34,7 +35,7 @@ impl<K: Kernel> Cursor<'_, K> {
 }
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
-    /// Makes a decimal the previous value; returns it.
+    /// Assigns a decimal to the entry; returns it.
     #[inline(always)]
     pub fn assign_decimal(&mut self, slot: Slot, value: Decimal) -> Decimal {
         self.assign_scaled(slot, value.mantissa, value.exponent);
@@ -47,7 +48,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         Decimal { mantissa, exponent }
     }
 
-    /// As [`assign_decimal`](Self::assign_decimal), where NULL leaves the entry empty.
+    /// As [`assign_decimal`](Self::assign_decimal); NULL empties the entry.
     #[inline(always)]
     pub fn assign_decimal_or_empty(
         &mut self,
@@ -63,7 +64,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// A decimal copied: the previous value, or the initial value, which it then becomes.
+    /// Returns the decimal of a copy: the previous value, or the initial value, which is then
+    /// assigned.
     #[inline(always)]
     pub fn copied_decimal(&mut self, slot: Slot, initial: Option<Decimal>) -> Option<Decimal> {
         match self.entry_state(slot) {
@@ -73,7 +75,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// As [`copied_decimal`](Self::copied_decimal), of an optional field: `None` is absent.
+    /// As [`copied_decimal`](Self::copied_decimal), for an optional field: `None` is absent.
     #[inline(always)]
     pub fn copied_decimal_optional(
         &mut self,
@@ -87,7 +89,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         value
     }
 
-    /// Delta of a mandatory decimal.
+    /// Reads the delta of a mandatory decimal.
     #[inline(always)]
     pub fn delta_decimal<K: Kernel>(
         &mut self,
@@ -100,7 +102,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.add_decimal(exponent, slot, initial, cursor, context)
     }
 
-    /// Delta of an optional decimal; the inner `None` is NULL.
+    /// Reads the delta of an optional decimal; the inner `None` is NULL.
     #[inline(always)]
     pub fn delta_decimal_optional<K: Kernel>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Decodes with a generated module, and with the dynamic engine what the module leaves to it.
+//! Decodes with a generated module, and with the dynamic engine what the module does not support.
 
 use super::context::Context;
 use super::cursor::{Cursor, seldom};
@@ -24,21 +24,22 @@ use crate::template::TemplateId;
 use crate::wire::Findings;
 use std::sync::Arc;
 
-/// A decoder of a generated module for one stream of messages.
+/// A decoder of a generated module, for one stream of messages.
 ///
-/// Messages that are well-formed, of templates the module knows, are decoded by generated code.
-/// Everything else (errors, bytes cut short, templates that only the set knows, encodings that
-/// hardly occur) is decoded by the dynamic engine, which is handed the previous values and hands
-/// them back: values, errors and their places are those of a [`Decoder`](crate::Decoder).
+/// Generated code decodes well-formed messages of the module's templates. The dynamic engine
+/// decodes everything else (errors, truncated messages, templates that are only in the set, rare
+/// encodings). Previous values are passed to it and back, so values, errors and their positions are
+/// those of a [`Decoder`](crate::Decoder).
 #[derive(Clone, Debug)]
 pub struct Decoder<T: Templates> {
     engines: Engines<T>,
     messages: T::Messages,
-    /// Messages of the module as those of the dynamic engine, once someone wants them.
+    /// Builder that converts the module's messages to those of the dynamic engine; created on first
+    /// use.
     copy: Option<Box<MessageBuilder>>,
 }
 
-/// All of a decoder but its messages.
+/// The decoder without its messages.
 #[derive(Clone, Debug)]
 struct Engines<T: Templates> {
     dynamic: Dynamic,
@@ -47,9 +48,9 @@ struct Engines<T: Templates> {
     context: Context,
     options: DecoderOptions,
     left_over: u64,
-    /// Whether the dynamic engine has decoded something since it was reset.
+    /// True if the dynamic engine has decoded since its last reset.
     is_dynamic_used: bool,
-    /// Whether the message that the dynamic engine decoded last was put where the module's are.
+    /// True if the dynamic engine's last message was converted to the module's structs.
     is_filled: bool,
     padded: Padded,
     extracting: Option<Extracting>,
@@ -60,21 +61,22 @@ struct Engines<T: Templates> {
 pub enum Message<'d, T: Templates> {
     /// A template of the module.
     Known(T::Message<'d>),
-    /// A template that only the template set knows, a message with a dynamic reference to one, or one whose
-    /// structs would take more than twice [`message_bytes_max`](crate::Limits::message_bytes_max).
+    /// A message of a template that is only in the template set, a message with a dynamic reference
+    /// to such a template, or one whose structs would exceed twice
+    /// [`message_bytes_max`](crate::Limits::message_bytes_max).
     Dynamic(&'d DynamicMessage),
 }
 
-/// A message and how many bytes it took.
+/// A decoded message and its length.
 #[derive(Debug)]
 pub struct Decoded<'d, T: Templates> {
-    /// The message, good until the decoder's next call.
+    /// The message, valid until the decoder's next call.
     pub message: Message<'d, T>,
-    /// Bytes it took from the front of the input.
+    /// Bytes of the message, at the front of the input.
     pub len: usize,
 }
 
-/// What a stream held.
+/// Result of decoding from a stream.
 #[derive(Debug)]
 #[must_use]
 pub enum Step<'d, T: Templates> {
@@ -85,7 +87,8 @@ pub enum Step<'d, T: Templates> {
 }
 
 impl<T: Templates> Decoder<T> {
-    /// A decoder with default options, for the very template set the module was generated from.
+    /// Creates a decoder with default options. The program must have the template set from which
+    /// the module was generated.
     ///
     /// # Errors
     /// [`LinkError`] for another set, or a program with a projection.
@@ -103,9 +106,9 @@ impl<T: Templates> Decoder<T> {
         Ok(decoder)
     }
 
-    /// A decoder for a template set that has changed since the module was generated: templates that
-    /// are still the same run generated, all others are left to the dynamic engine. The two share
-    /// dictionaries: previous values are handed over where the template changes.
+    /// Creates a decoder for a template set that has changed since the module was generated:
+    /// generated code decodes unchanged templates, the dynamic engine all others. They share
+    /// dictionaries: previous values are passed when the engine changes.
     ///
     /// # Errors
     /// [`LinkError::ProjectedProgram`] for a program with a projection.
@@ -140,36 +143,36 @@ impl<T: Templates> Decoder<T> {
         Ok(Self { engines, messages: T::Messages::default(), copy: None })
     }
 
-    /// The program of the template set.
+    /// Returns the program of the template set.
     pub fn program(&self) -> &Arc<Program> {
         self.engines.dynamic.program()
     }
 
-    /// Whether messages of the template at this index in the set are decoded by generated code.
+    /// True if generated code decodes messages of the template at this index in the set.
     pub fn is_generated(&self, template: usize) -> bool {
         self.engines.links.number(template).is_some()
     }
 
-    /// The index in the set of the module's template `number`, if the set has it.
+    /// Returns the index in the set of the module's template `number`, if the set has it.
     pub fn template_index(&self, number: usize) -> Option<usize> {
         self.engines.links.indexes.get(number).copied().flatten()
     }
 
-    /// Where messages of the module are: [`Templates::message`] gives the one decoded last.
+    /// Returns the storage of the module's messages; [`Templates::message`] returns the last one.
     pub fn messages(&self) -> &T::Messages {
         &self.messages
     }
 
-    /// Where messages of the dynamic engine are, for whoever knows that the last one is one.
+    /// Returns the dynamic engine's message. Only meaningful if it decoded the last message.
     pub fn dynamic_message(&self) -> &DynamicMessage {
         &self.engines.dynamic.message
     }
 
-    /// Copies a message of the module into one of the dynamic engine, which knows names and types.
-    /// `builder` must be of this decoder's program.
+    /// Converts a message of the module to one of the dynamic engine, which has names and types.
+    /// `builder` must have this decoder's program.
     ///
     /// # Errors
-    /// Those of [`MessageBuilder`] for a message beyond its limits.
+    /// Errors of [`MessageBuilder`] for a message beyond its limits.
     pub fn to_dynamic<'b>(
         &self,
         message: T::Message<'_>,
@@ -178,23 +181,23 @@ impl<T: Templates> Decoder<T> {
         copy::<T>(&self.engines.links, message, builder)
     }
 
-    /// Reportable errors let pass so far.
+    /// Returns the reportable errors tolerated so far.
     pub fn findings(&self) -> &Findings {
         self.engines.dynamic.findings()
     }
 
-    /// Messages so far that generated code left to the dynamic engine.
+    /// Returns the number of messages that generated code left to the dynamic engine.
     pub fn left_over(&self) -> u64 {
         self.engines.left_over
     }
 
-    /// Empties every dictionary and forgets the template id: as after a lost packet.
+    /// Resets every dictionary and the template id, as after a lost packet.
     #[inline]
     pub fn reset(&mut self) {
         self.engines.reset();
     }
 
-    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    /// Begins a packet; resets under [`ResetPolicy::Packet`].
     #[inline]
     pub fn begin_packet(&mut self) {
         if self.engines.options.reset == ResetPolicy::Packet {
@@ -202,7 +205,7 @@ impl<T: Templates> Decoder<T> {
         }
     }
 
-    /// Whether a message failed and the dictionaries are not to be trusted until a reset.
+    /// True if a message failed: the dictionaries are invalid until a reset.
     pub fn needs_reset(&self) -> bool {
         self.engines.dynamic.needs_reset()
     }
@@ -210,17 +213,17 @@ impl<T: Templates> Decoder<T> {
     /// Decodes the message at the start of `input`.
     ///
     /// # Errors
-    /// Those of [`Decoder::decode`](crate::Decoder::decode).
+    /// Errors of [`Decoder::decode`](crate::Decoder::decode).
     #[inline(always)]
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded<'_, T>, Error> {
         self.decode_packet(Packet::from(input))
     }
 
-    /// As [`decode`](Self::decode), where the bytes behind the packet may be looked at: quicker at its
-    /// end, and so for short packets.
+    /// As [`decode`](Self::decode), if bytes after the packet are readable: faster near its end,
+    /// and so for short packets.
     ///
     /// # Errors
-    /// Those of [`decode`](Self::decode).
+    /// Errors of [`decode`](Self::decode).
     #[inline(always)]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_, T>, Error> {
         let Self { engines, messages, .. } = self;
@@ -233,10 +236,10 @@ impl<T: Templates> Decoder<T> {
         }
     }
 
-    /// Decodes the message at the start of what has arrived of a stream.
+    /// Decodes the message at the start of the bytes received from a stream.
     ///
     /// # Errors
-    /// Those of [`Decoder::decode_stream`](crate::Decoder::decode_stream).
+    /// Errors of [`Decoder::decode_stream`](crate::Decoder::decode_stream).
     pub fn decode_stream(&mut self, input: &[u8]) -> Result<Step<'_, T>, Error> {
         if input.is_empty() {
             return Ok(Step::NeedMore(MissingBytes::default()));
@@ -284,7 +287,7 @@ impl<T: Templates> MessageDecoder for Decoder<T> {
     }
 }
 
-/// Copies a message of the module into one of the dynamic engine.
+/// Converts a message of the module to one of the dynamic engine.
 fn copy<'b, T: Templates>(
     links: &Links,
     message: T::Message<'_>,
@@ -318,7 +321,7 @@ impl<T: Templates> Engines<T> {
         self.dynamic.reset();
     }
 
-    /// Decodes by generated code; the messages come back if that is for the dynamic engine to do.
+    /// Decodes with generated code; returns the messages if the dynamic engine must decode.
     #[inline(always)]
     fn run<'m>(
         &mut self,
@@ -373,7 +376,7 @@ impl<T: Templates> Engines<T> {
         }
     }
 
-    /// The end of a message that generated code has decoded.
+    /// Ends a message that generated code has decoded.
     #[inline(always)]
     fn settle(&mut self) {
         if self.context.is_noted() {
@@ -381,12 +384,12 @@ impl<T: Templates> Engines<T> {
         }
         if self.is_dynamic_used && self.context.has_reset() {
             seldom();
-            // Entries that only the dynamic engine knows are emptied as well.
+            // Reset the entries that only the dynamic engine has, too.
             self.dynamic.dictionary.reset_values();
         }
     }
 
-    /// Lets the dynamic engine decode what generated code did not; returns the length.
+    /// Decodes with the dynamic engine what generated code did not; returns the length.
     #[cold]
     #[inline(never)]
     fn decode_left_over(
@@ -401,8 +404,8 @@ impl<T: Templates> Engines<T> {
         Ok(len)
     }
 
-    /// As [`decode_left_over`](Self::decode_left_over), of a stream; what is missing if it ends inside the
-    /// message.
+    /// As [`decode_left_over`](Self::decode_left_over), for a stream; returns the missing bytes if
+    /// the message is incomplete.
     #[cold]
     #[inline(never)]
     fn decode_stream_left_over(
@@ -422,7 +425,7 @@ impl<T: Templates> Engines<T> {
         }
     }
 
-    /// What the dynamic engine decoded.
+    /// Returns the message that the dynamic engine decoded.
     fn left_over<'m>(&'m self, messages: &'m T::Messages, len: usize) -> Decoded<'m, T> {
         let message = match self.is_filled {
             true => Message::Known(T::message(messages)),
@@ -431,8 +434,8 @@ impl<T: Templates> Engines<T> {
         Decoded { message, len }
     }
 
-    /// Frees the storage of all messages once it had to grow beyond its bound: what it holds then is
-    /// mostly room for shapes of earlier messages.
+    /// Frees the storage of all messages after it would have exceeded its bound: mostly it is
+    /// capacity for the shapes of earlier messages.
     fn release_excess(&mut self, messages: &mut T::Messages) {
         if self.context.growth.is_exceeded() {
             *messages = T::Messages::default();
@@ -440,13 +443,13 @@ impl<T: Templates> Engines<T> {
         }
     }
 
-    /// Hands the previous values over that the message may need; returns the template they are for,
-    /// or `None` for all of them.
+    /// Passes the previous values that the message may need to the dynamic engine; returns the
+    /// template they are for, or `None` for all of them.
     fn lend(&mut self, input: &[u8]) -> Option<usize> {
         self.left_over += 1;
         self.is_dynamic_used = true;
         if self.dynamic.failed {
-            // Nothing is trusted until the message resets, and then everything is empty.
+            // All values are invalid until the message resets; then all are empty.
             return None;
         }
         let template = self.peek(input);
@@ -473,7 +476,7 @@ impl<T: Templates> Engines<T> {
         self.release_excess(messages);
     }
 
-    /// The index in the set of the message's template, as far as it can be told.
+    /// Returns the index in the set of the message's template, if it can be determined.
     fn peek(&mut self, input: &[u8]) -> Option<usize> {
         let mut padded = Padded::default();
         let buffer = if input.len() < PADDED_LEN { padded.copy(input) } else { input };

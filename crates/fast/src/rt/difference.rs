@@ -1,4 +1,4 @@
-//! Deltas and tails of strings: the shortest way to say a value by the one before.
+//! Deltas and tails of strings: the shortest encoding of a value relative to the previous one.
 //!
 //! Spec: FAST 1.1 §6.3.7.3, §6.3.7.4, §6.3.8.
 
@@ -7,12 +7,14 @@ use super::encode::Output;
 use super::kernel::Kernel;
 use super::text::Charset;
 
-/// Whether an ascii string can be told from its overlong forms: a leading NUL stands only alone.
+/// True if an ascii string is distinct from an overlong form: a leading NUL must be the only
+/// character.
 fn is_expressible(charset: Charset, value: &[u8]) -> bool {
     charset != Charset::Ascii || !matches!(value, [0, _, ..])
 }
 
-/// The most bytes, at most `kept`, that can stay in front so that the rest of `value` can be said.
+/// Returns how many of the first `kept` bytes may be kept so that the rest of `value` can still be
+/// encoded.
 fn keep_in_front(charset: Charset, value: &[u8], kept: usize) -> Option<usize> {
     (0..=kept).rev().find(|&kept| is_expressible(charset, &value[kept..]))
 }
@@ -25,14 +27,14 @@ fn common_end(a: &[u8], b: &[u8]) -> usize {
     a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// What is cut off the base (negative in front, -1 for nothing), and what is put there.
+/// Number of bytes cut off the base (negative in front, -1 for nothing), and the bytes added.
 #[derive(Clone, Copy)]
 struct Difference<'v> {
     subtraction: i64,
     added: &'v [u8],
 }
 
-/// Bytes of a signed integer on the wire.
+/// Returns the number of bytes of a signed integer on the wire.
 fn signed_len(value: i64) -> usize {
     let magnitude = value ^ (value >> 63);
     ((65 - magnitude.leading_zeros()).div_ceil(7)).max(1) as usize
@@ -54,7 +56,8 @@ impl Difference<'_> {
     }
 }
 
-/// The shortest way from `base` to `value`; at equal length the one that cuts at the back.
+/// Returns the shortest delta from `base` to `value`; at equal length the one that cuts at the
+/// back.
 fn shortest<'v>(
     charset: Charset,
     nullable: bool,
@@ -93,7 +96,7 @@ impl<K: Kernel> Output<'_, K> {
         }
     }
 
-    /// A delta that makes `value` of `base`.
+    /// Writes a delta that turns `base` into `value`.
     pub fn text_delta(
         &mut self,
         value: &[u8],
@@ -111,8 +114,8 @@ impl<K: Kernel> Output<'_, K> {
         self.part(difference.added, charset, false, context)
     }
 
-    /// The shortest tail that makes `value` of `base`. A tail never shortens its base, and one longer
-    /// than the base replaces all of it.
+    /// Writes the shortest tail that turns `base` into `value`. A tail never shortens its base; a
+    /// tail longer than the base replaces it.
     pub fn text_tail(
         &mut self,
         value: &[u8],

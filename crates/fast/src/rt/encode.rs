@@ -1,7 +1,7 @@
 //! Writes the wire types for generated encoders.
 //!
-//! As the cursor of decoders, [`Output`] writes what is well-formed and common; `None` stands for
-//! everything else, and the dynamic engine then encodes the message or finds the error.
+//! Like the decoders' cursor, [`Output`] handles well-formed, common values. `None` means anything
+//! else; the dynamic engine then encodes the message or reports the error.
 //!
 //! Spec: FAST 1.1 §10.
 
@@ -13,21 +13,21 @@ use super::text::{Charset, Text};
 const STOP: u8 = 0x80;
 const FIRST_BIT: u8 = 0x40;
 
-/// Most value bits of a piece.
+/// Most value bits of one store.
 const PIECE_BITS: u32 = 56;
-/// Bits of a place in a word that say which byte it is in.
+/// Bits of a bit index that select the byte.
 const BYTE: u32 = 0x38;
 
-/// Where an encoder writes. It is handed from function to function by value, in registers.
+/// Output position of an encoder. It is passed between functions by value, in registers.
 #[derive(Debug)]
 pub struct Output<'o, K = Portable> {
     space: Space<'o>,
     pub(super) kernel: K,
 }
 
-/// What a string of one character has besides it.
+/// The length byte in the word of a one-character string.
 const ONE_CHARACTER: u64 = 1 << 56;
-/// Set in the word of a string that is not ascii, or longer than seven characters.
+/// Bits that are set in a string's word if it is not ascii or longer than seven characters.
 const NOT_SHORT_ASCII: u64 = 0xf880_8080_8080_8080;
 
 /// Writes an integer of more than 56 bits.
@@ -44,7 +44,7 @@ fn long<'o>(mut space: Space<'o>, value: i128, len: usize) -> Option<Space<'o>> 
     Some(space)
 }
 
-/// Writes an ascii string that is not a plain one of a word.
+/// Writes an ascii string that is not a plain one in a word.
 #[inline(never)]
 fn any_ascii<'o>(mut space: Space<'o>, value: &[u8], nullable: bool) -> Option<Space<'o>> {
     if !value.is_ascii() {
@@ -76,19 +76,19 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.space
     }
 
-    /// The address of the next byte, to compare positions in one message.
+    /// Returns the address of the next byte, to compare positions in one message.
     #[inline(always)]
     pub(crate) fn address(&self) -> usize {
         self.space.address()
     }
 
-    /// What it writes for.
+    /// Returns the kernel (CPU) of this output.
     #[inline(always)]
     pub(crate) fn kernel(&self) -> K {
         self.kernel
     }
 
-    /// Encodes a segment in a function of its own.
+    /// Encodes a segment in a separate function.
     #[inline(always)]
     pub fn encode<S: Outgoing + ?Sized>(
         self,
@@ -100,13 +100,13 @@ impl<'o, K: Kernel> Output<'o, K> {
         K::encode(self, segment, arena, state, context)
     }
 
-    /// `None` if there is not so much room that nothing of `bytes` bytes can run out of it.
+    /// Returns `None` unless there is room for any value of up to `bytes` bytes.
     #[inline(always)]
     pub fn expect_room(&self, bytes: usize) -> Option<()> {
         self.space.has_room(bytes).then_some(())
     }
 
-    /// Writes the lowest bytes of a word, `dropped` fewer than eight; the lowest first.
+    /// Writes the low bytes of a word, all but `dropped` (at most seven), the lowest first.
     #[inline(always)]
     fn put(&mut self, word: u64, dropped: u32) -> Option<()> {
         self.space.put(word, dropped as usize)
@@ -117,7 +117,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.put(byte.into(), PIECE as u32 - 1)
     }
 
-    /// Writes the low groups of `value`, as many as `sized` has, both at most 56 bits.
+    /// Writes the low groups of `value`, as many as `sized` has; both have at most 56 bits.
     #[inline(always)]
     fn groups(&mut self, value: u64, sized: u64) -> Option<()> {
         let zeros = (self.kernel.spread(sized) | u64::from(STOP)).leading_zeros();
@@ -125,13 +125,13 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.put((groups << (zeros & BYTE)).swap_bytes(), zeros / u8::BITS)
     }
 
-    /// NULL, whatever the type.
+    /// Writes NULL, which is the same for all types.
     #[inline(always)]
     pub fn null(&mut self) -> Option<()> {
         self.byte(STOP)
     }
 
-    /// An unsigned integer, mostly of one byte.
+    /// Writes an unsigned integer, mostly of one byte.
     #[inline(always)]
     pub fn unsigned(&mut self, value: u64) -> Option<()> {
         if value < 0x80 {
@@ -140,7 +140,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.unsigned_varied(value)
     }
 
-    /// As [`unsigned`](Self::unsigned), of a length that changes from value to value.
+    /// As [`unsigned`](Self::unsigned), for lengths that vary from value to value.
     #[inline(always)]
     pub fn unsigned_varied(&mut self, value: u64) -> Option<()> {
         if value >> PIECE_BITS == 0 {
@@ -150,7 +150,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.space.lend(|space| long(space, value.into(), len))
     }
 
-    /// A nullable unsigned integer; `None` is NULL.
+    /// Writes a nullable unsigned integer; `None` is NULL.
     #[inline(always)]
     pub fn unsigned_nullable(&mut self, value: Option<u64>) -> Option<()> {
         match value {
@@ -159,7 +159,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// A signed integer, given as two's complement.
+    /// Writes a signed integer, given as two's complement.
     #[inline(always)]
     pub fn signed(&mut self, value: u64) -> Option<()> {
         let magnitude = value ^ ((value as i64) >> 63) as u64;
@@ -167,14 +167,14 @@ impl<'o, K: Kernel> Output<'o, K> {
             return self.byte(value as u8 | STOP);
         }
         if magnitude >> (PIECE_BITS - 1) == 0 {
-            // The highest group has the sign besides.
+            // The highest group also holds the sign.
             return self.groups(value, magnitude << 1);
         }
         let len = if magnitude >> 62 == 0 { 9 } else { 10 };
         self.space.lend(|space| long(space, (value as i64).into(), len))
     }
 
-    /// A nullable signed integer; `None` is NULL.
+    /// Writes a nullable signed integer; `None` is NULL.
     #[inline(always)]
     pub fn signed_nullable(&mut self, value: Option<u64>) -> Option<()> {
         match value {
@@ -186,7 +186,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// What has to be added to an unsigned `base` to give `value`.
+    /// Writes the difference from an unsigned `base` to `value`.
     #[inline(always)]
     pub fn unsigned_difference(&mut self, value: u64, base: u64, nullable: bool) -> Option<()> {
         let difference = value.wrapping_sub(base);
@@ -196,7 +196,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.difference(difference, nullable)
     }
 
-    /// What has to be added to a signed `base` to give `value`.
+    /// Writes the difference from a signed `base` to `value`.
     #[inline(always)]
     pub fn signed_difference(&mut self, value: u64, base: u64, nullable: bool) -> Option<()> {
         let difference = (value as i64).checked_sub(base as i64)?;
@@ -205,7 +205,8 @@ impl<'o, K: Kernel> Output<'o, K> {
 
     #[inline(always)]
     fn difference(&mut self, difference: u64, nullable: bool) -> Option<()> {
-        // Next to nothing, which it mostly is: -64 to 63, or 62 where what is not negative goes up by one.
+        // Common case, one byte: -64 to 63; 62 if nullable, because non-negative values are encoded
+        // plus one.
         if difference.wrapping_add(0x40) < 0x80 - u64::from(nullable) {
             let shift = u64::from(nullable && difference as i64 >= 0);
             return self.byte((difference + shift) as u8 | STOP);
@@ -216,7 +217,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// An ascii string.
+    /// Writes an ascii string.
     #[inline(always)]
     pub fn ascii(&mut self, text: Text, nullable: bool, arena: &[u8], x: &Context) -> Option<()> {
         if self.is_short_ascii(text.word())? {
@@ -229,7 +230,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.space.lend(|space| any_ascii(space, value, nullable))
     }
 
-    /// An ascii string in the form of a word; `None` for longer ones.
+    /// Writes an ascii string given as a word; `None` for longer ones.
     #[inline(always)]
     pub(crate) fn short_ascii(&mut self, word: u64, nullable: bool) -> Option<()> {
         if self.is_short_ascii(word)? {
@@ -239,11 +240,11 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.space.lend(|space| any_ascii(space, word.get(..word[7].into())?, nullable))
     }
 
-    /// Writes a string of one to seven ascii characters, the first not NUL, in the form of a word; false for any other.
-    /// Encoders whose limit on strings is below that do not come here.
+    /// Writes a string of one to seven ascii characters, the first not NUL, given as a word;
+    /// returns false for any other. Not called by encoders whose limit on strings is lower.
     #[inline(always)]
     fn is_short_ascii(&mut self, word: u64) -> Option<bool> {
-        // One character, as flags and codes are.
+        // One character, such as flags and codes.
         if word.wrapping_sub(ONE_CHARACTER | 1) < 0x7f {
             self.byte(word as u8 | STOP)?;
             return Some(true);
@@ -252,13 +253,13 @@ impl<'o, K: Kernel> Output<'o, K> {
             return Some(false);
         }
         let dropped = PIECE as u32 - (word >> 56) as u32;
-        // From the lowest byte of the last character on.
+        // The highest bit of the last character's byte.
         let stop = 1 << 63 >> ((dropped * u8::BITS) & BYTE);
         self.put(word << 8 >> 8 | stop, dropped)?;
         Some(true)
     }
 
-    /// A nullable ascii string; `None` is NULL.
+    /// Writes a nullable ascii string; `None` is NULL.
     #[inline(always)]
     pub fn ascii_nullable(&mut self, text: Option<Text>, arena: &[u8], x: &Context) -> Option<()> {
         match text {
@@ -274,7 +275,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         self.space.lend(|space| any_ascii(space, value, nullable))
     }
 
-    /// A unicode string or byte vector.
+    /// Writes a unicode string or byte vector.
     #[inline]
     pub fn vector(
         &mut self,
@@ -295,7 +296,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         })
     }
 
-    /// A nullable unicode string or byte vector; `None` is NULL.
+    /// Writes a nullable unicode string or byte vector; `None` is NULL.
     #[inline]
     pub fn vector_nullable(
         &mut self,
@@ -310,22 +311,22 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// A presence map of at most `BITS` bits, which are at most 56, the first bit at the top: up to its last
-    /// set bit.
+    /// Writes a presence map of at most `BITS` bits (up to 56), the first bit at the top; ends it
+    /// after its last set bit.
     #[inline(always)]
     pub fn map<const BITS: u32>(&mut self, map: u64) -> Option<()> {
         if BITS <= 7 {
             return self.byte((map >> 57) as u8 | STOP);
         }
         let groups = self.kernel.spread(map >> 8);
-        // A map of nothing is a byte too.
+        // An all-zero map still has one byte.
         let zeros = (groups | 1 << PIECE_BITS).trailing_zeros();
         let groups = groups | u64::from(STOP) << (zeros & BYTE);
         self.put(groups.swap_bytes(), zeros / u8::BITS)
     }
 
-    /// Writes a presence map of which all but the first seven bits are known: the other `BITS`, at most
-    /// 49, the first at the top of `behind` less seven.
+    /// Writes a presence map except its first seven bits: the following `BITS` bits, at most 49,
+    /// are in `behind`, the first at the top.
     #[inline(always)]
     pub fn begin_behind<const BITS: u32>(&mut self, behind: u64) -> Option<FirstByte<'o>> {
         let at = self.space.mark()?;
@@ -337,7 +338,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         Some(FirstByte { at, stop: if behind == 0 { STOP } else { 0 } })
     }
 
-    /// Says the first seven bits of a map.
+    /// Fills in the first seven bits of a map.
     #[inline(always)]
     pub fn end_first(&mut self, first: FirstByte<'o>, bits: u8) {
         if let Some(byte) = self.space.written(&first.at).first_mut() {
@@ -345,7 +346,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// Makes room for a presence map of `bits` bits, to be written bit by bit.
+    /// Reserves a presence map of `bits` bits, to be written bit by bit.
     pub fn begin_map(&mut self, bits: usize) -> Option<OpenMap<'o>> {
         let start = self.space.mark()?;
         let len = bits.div_ceil(7).max(1);
@@ -367,7 +368,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         }
     }
 
-    /// Ends a map: trailing zero bytes go, what is behind it moves up.
+    /// Ends a map: removes trailing zero bytes and moves the data after it up.
     pub fn end_map(&mut self, map: OpenMap<'o>) {
         let written = self.space.written(&map.start);
         let Some(bytes) = written.get_mut(..map.len) else { return };
@@ -384,20 +385,20 @@ impl<'o, K: Kernel> Output<'o, K> {
     }
 }
 
-/// The first byte of a presence map, which is not known yet, and its stop bit, which is.
+/// The first byte of a presence map: its bits are not yet known, its stop bit is.
 #[derive(Debug)]
 pub struct FirstByte<'o> {
     at: Mark<'o>,
     stop: u8,
 }
 
-/// A presence map ahead of its fields, open for bits.
+/// A reserved presence map before its fields, to be filled bit by bit.
 #[derive(Debug)]
 pub struct OpenMap<'o> {
     start: Mark<'o>,
-    /// Bytes of it.
+    /// Reserved bytes.
     len: usize,
-    /// The byte that the next bit goes to, and its place there.
+    /// Byte of the next bit, and the bit's position in it.
     at: usize,
     mask: u8,
 }

@@ -1,4 +1,4 @@
-//! Encodes with a generated module, and with the dynamic engine what the module leaves to it.
+//! Encodes with a generated module, and with the dynamic engine what the module does not support.
 
 use super::Room;
 use super::context::Context;
@@ -19,11 +19,11 @@ use crate::program::Program;
 use crate::wire::Conformance;
 use std::sync::Arc;
 
-/// An encoder of a generated module for one stream of messages: its dictionaries are at every moment
-/// what the decoder's will be.
+/// An encoder of a generated module, for one stream of messages. Its dictionaries always equal
+/// those of a decoder that has read its output.
 ///
-/// What generated code cannot encode (values a decoder would refuse, encodings that hardly occur) is
-/// handed to the dynamic engine with the previous values: bytes and errors are those of an
+/// Messages that generated code cannot encode (values that a decoder would reject, rare encodings)
+/// are passed to the dynamic engine with the previous values, so bytes and errors are those of an
 /// [`Encoder`](crate::Encoder).
 #[derive(Clone, Debug)]
 pub struct Encoder<T: Templates> {
@@ -33,19 +33,19 @@ pub struct Encoder<T: Templates> {
     state: T::State,
     context: Context,
     room: Room,
-    /// Where messages are tried again.
+    /// Larger buffer to retry messages in.
     ample: Vec<u8>,
     options: EncoderOptions,
     left_over: u64,
     extracting: Option<Extracting>,
 }
 
-/// Room for a message to begin with; it grows to the longest.
+/// Initial output size reserved for a message; it grows to the longest message.
 pub(crate) const ROOM_BYTES: usize = 248;
-/// Room in which messages are tried that were given up, perhaps for want of it.
+/// Size of the buffer for messages that failed, perhaps because they were too long.
 const AMPLE_BYTES: usize = 1 << 16;
 
-/// A message that is to be built exists already; what it may be is for the encoder to say.
+/// Limits for converting an existing message; the encoder checks the actual limits.
 const UNLIMITED: Limits = Limits {
     entries_max: u32::MAX,
     entries_total_max: u32::MAX,
@@ -56,7 +56,7 @@ const UNLIMITED: Limits = Limits {
 };
 
 impl<T: Templates> Encoder<T> {
-    /// An encoder with default options.
+    /// Creates an encoder with default options.
     ///
     /// # Errors
     /// [`LinkError`] for another template set than the module's, or a program with a projection.
@@ -94,23 +94,23 @@ impl<T: Templates> Encoder<T> {
         })
     }
 
-    /// The program of the template set.
+    /// Returns the program of the template set.
     pub fn program(&self) -> &Arc<Program> {
         self.dynamic.program()
     }
 
-    /// Messages so far that generated code left to the dynamic engine.
+    /// Returns the number of messages that generated code left to the dynamic engine.
     pub fn left_over(&self) -> u64 {
         self.left_over
     }
 
-    /// Empties every dictionary and forgets the template id.
+    /// Resets every dictionary and the template id.
     #[inline]
     pub fn reset(&mut self) {
         self.state.reset();
     }
 
-    /// Says that a packet begins; resets under [`ResetPolicy::Packet`].
+    /// Begins a packet; resets under [`ResetPolicy::Packet`].
     #[inline]
     pub fn begin_packet(&mut self) {
         if self.options.reset == ResetPolicy::Packet {
@@ -118,13 +118,13 @@ impl<T: Templates> Encoder<T> {
         }
     }
 
-    /// Appends the encoded message to `out` and returns its length in bytes. `out` gets room for the longest
-    /// message so far, within a megabyte.
+    /// Appends the encoded message to `out` and returns its length in bytes. Reserves room in `out`
+    /// for the longest message so far, up to a megabyte.
     ///
     /// # Errors
-    /// Those of [`MessageBuilder`] for values outside their fields' types, and those of
-    /// [`Encoder::encode`](crate::Encoder::encode). `out` and the dictionaries are then unchanged,
-    /// but for the reset before a message under [`ResetPolicy::Message`].
+    /// Errors of [`MessageBuilder`] for values outside their fields' types, and of
+    /// [`Encoder::encode`](crate::Encoder::encode). `out` and the dictionaries are unchanged then,
+    /// except for the reset before a message under [`ResetPolicy::Message`].
     #[inline]
     pub fn encode(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
         if self.options.reset == ResetPolicy::Message {
@@ -136,8 +136,8 @@ impl<T: Templates> Encoder<T> {
         }
     }
 
-    /// Encodes what was given up: with more room, or by the dynamic engine. The room is not the caller's: most
-    /// is given up for other reasons.
+    /// Retries a failed message: with more room, or with the dynamic engine. The room is not taken
+    /// from the caller's buffer, because most messages fail for other reasons.
     #[cold]
     #[inline(never)]
     fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
@@ -148,7 +148,7 @@ impl<T: Templates> Encoder<T> {
         self.room = room;
         let encoded = match len {
             Some(len) => {
-                // It may have wanted more than it kept.
+                // Writing may have needed more room than the final message takes.
                 self.room.enlarge();
                 self.room.grow(len);
                 out.extend_from_slice(&ample);
@@ -162,7 +162,7 @@ impl<T: Templates> Encoder<T> {
 
     #[inline(always)]
     fn run(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Option<usize> {
-        // Strings of a word are written without a look at this limit.
+        // Strings in words are written without checking this limit.
         if self.options.limits.string_max < INLINE_MAX as u32 {
             return None;
         }

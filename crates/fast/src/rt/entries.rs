@@ -1,10 +1,10 @@
-//! Entries of sequences and what dynamic references hold: storage that is filled again and again.
+//! Storage of sequence entries and dynamic references, reused from message to message.
 
 use super::growth::Growth;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// The entries of a sequence. Entries of earlier messages stay behind as room for later ones.
+/// The entries of a sequence. Entries of earlier messages are kept as capacity.
 pub struct Entries<T> {
     items: Vec<T>,
     len: usize,
@@ -17,8 +17,8 @@ impl<T> Default for Entries<T> {
 }
 
 impl<T: Default> Entries<T> {
-    /// Makes it `len` entries long, whose content is that of earlier entries or the default; `None` where
-    /// storage must not grow as much.
+    /// Sets the length to `len` entries with the content of earlier entries or the default; `None`
+    /// if storage must not grow that much.
     #[inline(always)]
     pub fn prepare(&mut self, len: usize, growth: &mut Growth) -> Option<&mut [T]> {
         if len > self.items.len() {
@@ -37,7 +37,7 @@ impl<T: Default> Entries<T> {
         Some(())
     }
 
-    /// Adds an entry with the default content, for building messages.
+    /// Adds an entry with default content, for building messages.
     pub fn push(&mut self) -> &mut T {
         let len = self.len + 1;
         if len > self.items.len() {
@@ -49,7 +49,7 @@ impl<T: Default> Entries<T> {
         &mut self.items[len - 1]
     }
 
-    /// Makes it empty; room is kept.
+    /// Removes all entries; keeps the capacity.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
@@ -57,7 +57,7 @@ impl<T: Default> Entries<T> {
 }
 
 impl<T: Clone> Clone for Entries<T> {
-    /// Copies the entries, without the room for later ones.
+    /// Copies the entries without the capacity.
     fn clone(&self) -> Self {
         Self { items: self.to_vec(), len: self.len }
     }
@@ -85,7 +85,7 @@ impl<T: fmt::Debug> fmt::Debug for Entries<T> {
     }
 }
 
-/// What a dynamic template reference held: a message of any template of the set.
+/// Content of a dynamic template reference: a message of any template of the set.
 #[derive(Clone, Debug)]
 pub struct Reference<M> {
     messages: Option<Box<M>>,
@@ -98,12 +98,12 @@ impl<M> Default for Reference<M> {
 }
 
 impl<M: Default> Reference<M> {
-    /// The messages, to fill one.
+    /// Returns the messages, for filling one.
     pub fn messages_mut(&mut self) -> &mut M {
         self.messages.get_or_insert_default()
     }
 
-    /// The messages, to fill one; `None` where storage must not grow by them.
+    /// Returns the messages, for filling one; `None` if storage must not grow by them.
     pub fn prepare(&mut self, growth: &mut Growth) -> Option<&mut M> {
         if self.messages.is_none() {
             growth.take(size_of::<M>())?;
@@ -111,7 +111,7 @@ impl<M: Default> Reference<M> {
         Some(self.messages_mut())
     }
 
-    /// The messages, one of which was filled; `None` before the first.
+    /// Returns the messages, one of which is filled; `None` if none was.
     pub fn messages(&self) -> Option<&M> {
         self.messages.as_deref()
     }

@@ -1,6 +1,6 @@
-//! Generated code for CPUs that extract and deposit bits: x86-64 with BMI2.
+//! Generated code for CPUs with bit extract and deposit instructions: x86-64 with BMI2.
 //!
-//! This module may use `unsafe`: to call what only some CPUs can.
+//! This module uses `unsafe` to call functions that require these CPU features.
 #![allow(unsafe_code)]
 
 use super::context::Context;
@@ -12,15 +12,16 @@ use std::arch::x86_64::{
     _mm256_loadu_si256, _mm256_movemask_pd, _pdep_u64, _pext_u32, _pext_u64,
 };
 
-/// Says that this CPU has all that [`run`] and [`run_outgoing`] are compiled for: no value is made without.
+/// Proof that this CPU has the features for which [`run`] and [`run_outgoing`] are compiled; values
+/// exist only on such CPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Extracting(());
 
-/// AMD's families before this one extract bits slower than other CPUs add them up.
+/// On older AMD families, PEXT and PDEP are microcoded and slower than portable code.
 const AMD_FAMILY_MIN: u32 = 0x19;
 
 impl Extracting {
-    /// For this CPU, if it has what is needed and is quick at it.
+    /// Returns a value if this CPU has the features and executes them fast.
     pub(crate) fn detect() -> Option<Self> {
         let has_all = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
@@ -33,7 +34,7 @@ impl Extracting {
 
 #[allow(unused_unsafe, reason = "older compilers call it unsafe")]
 fn is_quick() -> bool {
-    // SAFETY: every x86-64 CPU has the instruction, and every one has its leaves 0 and 1.
+    // SAFETY: every x86-64 CPU has the CPUID instruction, with leaves 0 and 1.
     let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
     let is_amd = vendor.ebx == u32::from_le_bytes(*b"Auth");
     let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
@@ -47,19 +48,19 @@ impl Kernel for Extracting {
 
     #[inline(always)]
     fn joined(self, bytes: u64) -> u64 {
-        // SAFETY: `self` says that the CPU has BMI2.
+        // SAFETY: `self` proves that the CPU has BMI2.
         unsafe { _pext_u64(bytes, 0x7f7f_7f7f_7f7f_7f7f) }
     }
 
     #[inline(always)]
     fn joined_short(self, bytes: u32) -> u32 {
-        // SAFETY: `self` says that the CPU has BMI2.
+        // SAFETY: `self` proves that the CPU has BMI2.
         unsafe { _pext_u32(bytes, 0x7f7f_7f7f) }
     }
 
     #[inline(always)]
     fn spread(self, value: u64) -> u64 {
-        // SAFETY: `self` says that the CPU has BMI2.
+        // SAFETY: `self` proves that the CPU has BMI2.
         unsafe { _pdep_u64(value, 0x7f7f_7f7f_7f7f_7f7f) }
     }
 
@@ -70,8 +71,8 @@ impl Kernel for Extracting {
         before: &[[u8; 8]; N],
         change: Change<'_, N>,
     ) -> u32 {
-        // SAFETY: `self` says that the CPU has AVX2. What is loaded are four words of eight bytes each, which as vectors
-        // have no alignment.
+        // SAFETY: `self` proves that the CPU has AVX2. The load reads four words of eight bytes and
+        // needs no alignment.
         let load = |words: &[[u8; 8]; 4]| unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
         let load_sums = |words: &[u64; 4]| unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
         let (words, before) = (words.as_chunks().0, before.as_chunks().0);
@@ -98,8 +99,8 @@ impl Kernel for Extracting {
         state: &mut S::State,
         context: &mut S::Context,
     ) -> Option<Output<'o, Self>> {
-        // SAFETY: an output of this kernel holds a value of it, which says that the CPU has what the
-        // function is compiled for.
+        // SAFETY: an output of this kernel contains a value of it, which proves that the CPU has
+        // the features for which the function is compiled.
         unsafe { run_outgoing(out, segment, arena, state, context) }
     }
 
@@ -111,13 +112,13 @@ impl Kernel for Extracting {
         out: &mut S::Out,
         context: &mut Context,
     ) -> Option<Cursor<'b, Self>> {
-        // SAFETY: a cursor of this kernel holds a value of it, which says that the CPU has what the
-        // function is compiled for.
+        // SAFETY: a cursor of this kernel contains a value of it, which proves that the CPU has the
+        // features for which the function is compiled.
         unsafe { run::<S>(at, map, state, out, context) }
     }
 }
 
-/// A segment, compiled for these CPUs.
+/// Decodes a segment; compiled for these CPUs.
 #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe")]
 #[inline(never)]
 fn run<'b, S: Segment>(
@@ -130,7 +131,7 @@ fn run<'b, S: Segment>(
     S::decode(at, map, state, out, context)
 }
 
-/// A segment to be encoded, compiled for these CPUs.
+/// Encodes a segment; compiled for these CPUs.
 #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe,avx2")]
 #[inline(never)]
 fn run_outgoing<'o, S: Outgoing + ?Sized>(

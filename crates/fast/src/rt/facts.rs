@@ -1,4 +1,4 @@
-//! What a generated module says of itself, and what the dispatcher asks it to do.
+//! Metadata of a generated module, and the trait through which the decoder and encoder call it.
 
 use super::context::Context;
 use super::cursor::Cursor;
@@ -11,7 +11,7 @@ use super::visit::{Visit, VisitTags};
 use crate::error::Error;
 use crate::message::Record;
 
-/// Whether an entry's values are integers, decimals or strings.
+/// Kind of an entry's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// An integer, or a part of a decimal.
@@ -25,9 +25,10 @@ pub enum ValueKind {
 /// A dictionary entry of a generated module.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryFacts {
-    /// Its place in the module's state.
+    /// Location in the module's state.
     pub slot: Slot,
-    /// By type tag what its values are; one pair, with tag 0, unless types share the entry.
+    /// Kind of its values, by type tag; a single pair with tag 0 unless several types share the
+    /// entry.
     pub kinds: &'static [(u8, ValueKind)],
 }
 
@@ -36,19 +37,18 @@ pub struct EntryFacts {
 pub struct TemplateFacts {
     /// Name.
     pub name: &'static str,
-    /// Template id, or `None` if it can only be referred to.
+    /// Template id, or `None` if it can only be referenced.
     pub id: Option<u32>,
     /// Its [`signature`](crate::TemplateSet::signature_of).
     pub signature: [u8; 32],
-    /// Entries of its operators in the order of the template: indexes into
-    /// [`Templates::ENTRIES`].
+    /// Entries of its operators in template order: indexes into [`Templates::ENTRIES`].
     pub entries: &'static [u16],
-    /// Whether it has a dynamic reference.
+    /// True if it has a dynamic reference.
     pub is_dynamic: bool,
 }
 
-/// A generated module. Its [`Decoder`](super::Decoder) and [`Encoder`](super::Encoder) are the same
-/// for all modules; this is what differs.
+/// A generated module: the part of [`Decoder`](super::Decoder) and [`Encoder`](super::Encoder) that
+/// differs between modules.
 pub trait Templates: Sized + 'static {
     /// Previous values.
     type State: PreviousValues + Send;
@@ -59,22 +59,22 @@ pub trait Templates: Sized + 'static {
 
     /// The signature of the template set.
     const SIGNATURE: [u8; 32];
-    /// Whether its structs hold all fields, so that it can encode.
+    /// True if its structs hold all fields, so that it can encode.
     const IS_COMPLETE: bool;
     /// Its templates.
     const TEMPLATES: &'static [TemplateFacts];
     /// Its dictionary entries.
     const ENTRIES: &'static [EntryFacts];
-    /// Its sequences whose entries have lanes.
+    /// Its sequences that can be decoded with SIMD.
     const SEQUENCES: &'static [SequenceFacts];
 
-    /// A state with everything undefined.
+    /// Returns a state with all entries undefined.
     fn state() -> Self::State;
 
-    /// Decodes the message at the cursor; returns the cursor behind it and the message.
+    /// Decodes the message at the cursor; returns the cursor after it and the message.
     ///
     /// # Errors
-    /// The messages back, for the dynamic engine to decode it. The state is then as before.
+    /// Returns the messages if the dynamic engine must decode. The state is unchanged then.
     #[allow(clippy::type_complexity)]
     fn decode<'b, 'm, K: Kernel>(
         cursor: Cursor<'b, K>,
@@ -83,15 +83,15 @@ pub trait Templates: Sized + 'static {
         context: &mut Context,
     ) -> Result<(Cursor<'b, K>, Self::Message<'m>), &'m mut Self::Messages>;
 
-    /// The message that was decoded or filled last; the first template's before any was.
+    /// Returns the message decoded or filled last; initially that of the first template.
     fn message(messages: &Self::Messages) -> Self::Message<'_>;
 
-    /// The number of a message's template in [`TEMPLATES`](Self::TEMPLATES).
+    /// Returns the number of a message's template in [`TEMPLATES`](Self::TEMPLATES).
     fn number(message: Self::Message<'_>) -> usize;
 
-    /// Fills the message of template `number` from a record of the dynamic engine; `None` where a
-    /// dynamic reference holds a template that the module does not know, or storage must not grow as
-    /// much. `numbers` gives the number of a template by its index in the set.
+    /// Fills the message of template `number` from a record of the dynamic engine; `None` if a
+    /// dynamic reference has a template that the module lacks, or if storage must not grow that
+    /// much. `numbers` returns a template's number for its index in the set.
     fn fill(
         messages: &mut Self::Messages,
         number: usize,
@@ -100,17 +100,17 @@ pub trait Templates: Sized + 'static {
         growth: &mut Growth,
     ) -> Option<()>;
 
-    /// Shows a message's fields to a visitor.
+    /// Passes a message's fields to a visitor.
     ///
     /// # Errors
-    /// Those of the visitor.
+    /// Errors of the visitor.
     fn visit(message: Self::Message<'_>, visitor: &mut dyn Visit) -> Result<(), Error>;
 
-    /// Shows a message's scalars, and those of the entries of its sequences, by their ids.
+    /// Passes a message's scalars, and those of its sequences' entries, to a visitor by their ids.
     fn visit_tags<'m, V: VisitTags<'m>>(message: Self::Message<'m>, visitor: &mut V);
 
-    /// Encodes a message and returns the output behind it; `None` for the dynamic
-    /// engine to do it. The state is then as before.
+    /// Encodes a message and returns the output after it; `None` if the dynamic engine must encode.
+    /// The state is unchanged then.
     fn encode<'o, K: Kernel>(
         out: Output<'o, K>,
         message: Self::Message<'_>,

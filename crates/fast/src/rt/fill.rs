@@ -1,9 +1,9 @@
-//! Values of the dynamic engine on their way into generated structs.
+//! Conversion of values from the dynamic engine to generated structs.
 
 use crate::message::FieldValue;
 use crate::template::Decimal;
 
-/// The unsigned integer, if the field is present.
+/// Returns the unsigned integer, if the field is present.
 pub fn unsigned(value: FieldValue<'_>) -> Option<u64> {
     match value {
         FieldValue::UInt(value) => Some(value),
@@ -11,7 +11,7 @@ pub fn unsigned(value: FieldValue<'_>) -> Option<u64> {
     }
 }
 
-/// The signed integer, if the field is present.
+/// Returns the signed integer, if the field is present.
 pub fn signed(value: FieldValue<'_>) -> Option<i64> {
     match value {
         FieldValue::Int(value) => Some(value),
@@ -19,7 +19,7 @@ pub fn signed(value: FieldValue<'_>) -> Option<i64> {
     }
 }
 
-/// The decimal, if the field is present.
+/// Returns the decimal, if the field is present.
 pub fn decimal(value: FieldValue<'_>) -> Option<Decimal> {
     match value {
         FieldValue::Decimal(value) => Some(value),
@@ -27,7 +27,7 @@ pub fn decimal(value: FieldValue<'_>) -> Option<Decimal> {
     }
 }
 
-/// The string or byte vector, if the field is present.
+/// Returns the string or byte vector, if the field is present.
 pub fn bytes(value: FieldValue<'_>) -> Option<&[u8]> {
     match value {
         FieldValue::Ascii(value) | FieldValue::Unicode(value) | FieldValue::Bytes(value) => {
@@ -37,7 +37,7 @@ pub fn bytes(value: FieldValue<'_>) -> Option<&[u8]> {
     }
 }
 
-/// Whether the field is present.
+/// True if the field is present.
 pub fn is_present(value: FieldValue<'_>) -> bool {
     !matches!(value, FieldValue::Absent | FieldValue::Discarded)
 }

@@ -1,6 +1,7 @@
-//! What an encoder asks previous values: whether the decoder comes to a value by itself.
+//! Encoder side of previous values: decides whether the decoder can derive a value, or it must be
+//! sent.
 //!
-//! Each question also leaves the entry as the decoder will have it.
+//! Each function also updates the entry as the decoder will.
 //!
 //! Spec: FAST 1.1 §6.3.
 
@@ -11,7 +12,7 @@ use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
-    /// Whether a mandatory copied integer has to be sent.
+    /// True if a mandatory copied integer must be sent.
     #[inline(always)]
     pub fn sends_copy(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
         if self.is_assigned::<Unknown>(slot) {
@@ -22,7 +23,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.sends_first(slot, value, initial)
     }
 
-    /// As [`sends_copy`](Self::sends_copy), where there is no previous value.
+    /// As [`sends_copy`](Self::sends_copy), without a previous value.
     #[inline(always)]
     fn sends_first(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
@@ -30,7 +31,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         !follows
     }
 
-    /// Whether a copied integer that may be absent has to be sent.
+    /// True if an optional copied integer must be sent.
     #[inline(always)]
     pub fn sends_copy_optional(
         &mut self,
@@ -47,7 +48,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         !follows
     }
 
-    /// Whether a mandatory integer that increments has to be sent.
+    /// True if a mandatory integer with increment must be sent.
     #[inline(always)]
     pub fn sends_increment(
         &mut self,
@@ -64,7 +65,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.sends_first(slot, value, initial)
     }
 
-    /// Whether an integer that increments and may be absent has to be sent.
+    /// True if an optional integer with increment must be sent.
     #[inline(always)]
     pub fn sends_increment_optional(
         &mut self,
@@ -81,7 +82,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.sends_copy_optional(slot, value, initial)
     }
 
-    /// Whether the entry holds a value of another type (D4); it has the given type afterwards.
+    /// True if the entry holds a value of another type (D4); it has the given type afterwards.
     pub fn is_foreign(&mut self, slot: Slot, tag: u8) -> bool {
         self.check_type(slot, tag, false).is_none() && {
             self.check_type(slot, tag, true);
@@ -89,25 +90,25 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// Replaces a value of another type, which always has to be sent.
+    /// Replaces a value of another type; the new value must always be sent.
     pub fn sends_replaced(&mut self, slot: Slot, value: Option<u64>) -> bool {
         self.assign_or_empty::<Unknown>(slot, value);
         true
     }
 
-    /// As [`sends_replaced`](Self::sends_replaced), of a string.
+    /// As [`sends_replaced`](Self::sends_replaced), for a string.
     pub fn sends_replaced_text(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) -> bool {
         self.keep_encoded(slot, value, arena);
         true
     }
 
-    /// As [`sends_replaced`](Self::sends_replaced), of a decimal.
+    /// As [`sends_replaced`](Self::sends_replaced), for a decimal.
     pub fn sends_replaced_decimal(&mut self, slot: Slot, value: Option<Decimal>) -> bool {
         self.assign_decimal_or_empty(slot, value);
         true
     }
 
-    /// Makes a string of the message the previous value.
+    /// Assigns a string of the message to the entry.
     #[inline(always)]
     pub fn keep_encoded(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) {
         match value {
@@ -119,7 +120,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// As [`sends_copy_text`](Self::sends_copy_text), where the initial value, if there is one, lies in a word.
+    /// As [`sends_copy_text`](Self::sends_copy_text), if the initial value fits a word or there is
+    /// none.
     #[inline(always)]
     pub fn sends_copy_short(
         &mut self,
@@ -139,7 +141,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// Whether a copied string has to be sent.
+    /// True if a copied string must be sent.
     #[inline(always)]
     pub fn sends_copy_text(
         &mut self,
@@ -160,8 +162,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         sends
     }
 
-    /// Whether a string with the tail operator has to be sent. The entry is left for the tail to be
-    /// written against, unless nothing is sent.
+    /// True if a string with the tail operator must be sent. The entry then keeps its old value, as
+    /// the base of the tail.
     #[inline(never)]
     pub fn sends_tail(
         &mut self,
@@ -182,7 +184,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         !follows
     }
 
-    /// Whether a copied decimal has to be sent.
+    /// True if a copied decimal must be sent.
     pub fn sends_copy_decimal(
         &mut self,
         slot: Slot,
@@ -201,7 +203,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         !follows
     }
 
-    /// The decimal that a delta is added to; `None` if the previous value is empty.
+    /// Returns the decimal to which a delta is added; `None` if the previous value is empty.
     pub fn decimal_base(&self, slot: Slot, initial: Decimal) -> Option<Decimal> {
         match self.entry_state(slot) {
             EntryState::Assigned => {
@@ -213,7 +215,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// The string that a delta is added to; `None` if the previous value is empty.
+    /// Returns the string to which a delta is applied; `None` if the previous value is empty.
     pub fn text_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> Option<&'s [u8]> {
         match self.entry_state(slot) {
             EntryState::Assigned => Some(self.previous_bytes(slot)),
@@ -222,7 +224,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// The string that a tail replaces the end of.
+    /// Returns the string whose end a tail replaces.
     pub fn tail_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> &'s [u8] {
         match self.entry_state(slot) {
             EntryState::Assigned => self.previous_bytes(slot),

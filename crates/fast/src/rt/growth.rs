@@ -1,10 +1,10 @@
-//! Bounds what decoded messages keep allocated for later ones.
+//! Bounds the memory that is kept for later messages.
 
-/// What the storage of messages may still grow by.
+/// Bytes by which the storage of messages may still grow.
 ///
-/// Storage is kept from message to message, so that a warm decoder does not allocate. Without a bound it
-/// would grow to the union of all shapes ever seen, which a hostile sender makes as large as it likes:
-/// each entry of a sequence has room of its own for the sequences in it.
+/// Storage is reused from message to message, so that decoding stops allocating after warm-up.
+/// Without a bound it would grow to the union of all shapes ever seen, which a hostile sender
+/// controls: each entry of a sequence has its own capacity for nested sequences.
 #[derive(Clone, Debug)]
 pub struct Growth {
     left: usize,
@@ -19,17 +19,17 @@ impl Default for Growth {
 }
 
 impl Growth {
-    /// Storage that may grow by `max` bytes.
+    /// Creates a bound of `max` bytes.
     pub(super) fn of(max: usize) -> Self {
         Self { left: max, max, is_exceeded: false }
     }
 
-    /// Storage that grows as it likes, for messages that are built rather than received.
+    /// Creates no bound, for messages that are built rather than received.
     pub fn unlimited() -> Self {
         Self::of(usize::MAX)
     }
 
-    /// Takes `bytes`; `None` where that is more than is left.
+    /// Takes `bytes`; `None` if less is left.
     pub(super) fn take(&mut self, bytes: usize) -> Option<()> {
         let left = self.left.checked_sub(bytes);
         self.is_exceeded |= left.is_none();
@@ -37,8 +37,8 @@ impl Growth {
         Some(())
     }
 
-    /// Takes the room that a vector needs for `more` items, and reserves it: twice what it has, where that
-    /// is allowed.
+    /// Takes the bytes that a vector needs for `more` items, and reserves them; doubles the
+    /// capacity if allowed.
     pub(super) fn reserve<T>(&mut self, items: &mut Vec<T>, more: usize) -> Option<()> {
         let (len, room) = (items.len(), items.capacity());
         let least = len.checked_add(more)?;
@@ -56,17 +56,17 @@ impl Growth {
         Some(())
     }
 
-    /// Gives back what was freed.
+    /// Returns freed bytes.
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.left = self.left.saturating_add(bytes).min(self.max);
     }
 
-    /// Whether more was asked for than was left. It is so until all is [released](Self::release).
+    /// True if more was requested than was left, until all is [released](Self::release).
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded
     }
 
-    /// Begins again, once all storage was freed.
+    /// Restores the full bound after all storage was freed.
     pub(super) fn release(&mut self) {
         *self = Self::of(self.max);
     }

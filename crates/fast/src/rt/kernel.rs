@@ -1,26 +1,29 @@
-//! What generated code is compiled for: any CPU, or one that extracts bits. A decoder chooses once.
+//! Kernels: the CPUs for which generated code is compiled, portable or with bit extraction. A
+//! decoder selects one when it is created.
 
 use super::context::Context;
 use super::cursor::Cursor;
 use super::encode::Output;
 use std::fmt::Debug;
 
-/// A CPU that generated code is compiled for. What is decoded is the same for all.
+/// A CPU for which generated code is compiled. All kernels decode the same values.
 pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
-    /// Whether segments are also compiled for what is known of their entries ([`Past`](super::Past)). That more than doubles
-    /// their code, so it is done for one kernel: the one of current CPUs, where there are two.
+    /// Whether segments are also compiled in variants by the known state of their entries
+    /// ([`Past`](super::Past)). That more than doubles the code, so only one kernel has them: if
+    /// there are two, that of current CPUs.
     const HAS_FORMS: bool;
 
-    /// The low seven bits of each byte as one number.
+    /// Joins the low seven bits of each byte to one number.
     fn joined(self, bytes: u64) -> u64;
 
-    /// As [`joined`](Self::joined), of four bytes.
+    /// As [`joined`](Self::joined), for four bytes.
     fn joined_short(self, bytes: u32) -> u32;
 
-    /// The low 56 bits, seven to a byte.
+    /// Spreads the low 56 bits to bytes, seven bits each.
     fn spread(self, value: u64) -> u64;
 
-    /// Which words differ from those that follow from `before` by `change`. A bit each, of the first 32.
+    /// Compares words with those that `change` predicts from `before`. Returns a bit per differing
+    /// word, for the first 32.
     fn differing<const N: usize>(
         self,
         words: &[[u8; 8]; N],
@@ -28,7 +31,7 @@ pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
         change: Change<'_, N>,
     ) -> u32;
 
-    /// Decodes a segment by code compiled for this CPU.
+    /// Decodes a segment with code compiled for this CPU.
     fn decode<'b, S: Segment>(
         at: Cursor<'b, Self>,
         map: S::Map<'b, Self>,
@@ -37,7 +40,7 @@ pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
         context: &mut Context,
     ) -> Option<Cursor<'b, Self>>;
 
-    /// Encodes a segment by code compiled for this CPU.
+    /// Encodes a segment with code compiled for this CPU.
     fn encode<'o, S: Outgoing + ?Sized>(
         out: Output<'o, Self>,
         segment: &S,
@@ -47,23 +50,24 @@ pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
     ) -> Option<Output<'o, Self>>;
 }
 
-/// What makes the words expected of those before: `before & keep + add`.
+/// Predicts words from previous ones: `before & keep + add`.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'c, const N: usize> {
-    /// What of a word stays.
+    /// Mask of the kept bits.
     pub keep: &'c [u64; N],
-    /// What is added to it.
+    /// Value to add.
     pub add: &'c [u64; N],
 }
 
-/// What is encoded in a function of its own: a template, or a group or sequence entry.
+/// A unit that is encoded in a separate function: a template, or a group or sequence entry.
 pub trait Outgoing {
     /// Previous values.
     type State: ?Sized;
-    /// What encoding a message carries along besides.
+    /// Other state of encoding a message.
     type Context: ?Sized;
 
-    /// Encodes it; `None` for the dynamic engine to encode the message. Long strings are in the arena.
+    /// Encodes it; `None` if the dynamic engine must encode the message. Long strings are in the
+    /// arena.
     fn encode<'o, K: Kernel>(
         &self,
         out: Output<'o, K>,
@@ -73,16 +77,16 @@ pub trait Outgoing {
     ) -> Option<Output<'o, K>>;
 }
 
-/// A template, or a group or sequence entry, in a function of its own.
+/// A unit that is decoded in a separate function: a template, or a group or sequence entry.
 pub trait Segment {
     /// Previous values of the module.
     type State;
-    /// Where its fields are stored.
+    /// Destination of its fields.
     type Out;
-    /// What is known of its presence map before.
+    /// Presence map that the caller has already read, if any.
     type Map<'b, K: Kernel>;
 
-    /// Decodes it; `None` for the dynamic engine to decode the message.
+    /// Decodes it; `None` if the dynamic engine must decode the message.
     fn decode<'b, K: Kernel>(
         at: Cursor<'b, K>,
         map: Self::Map<'b, K>,
@@ -93,17 +97,17 @@ pub trait Segment {
 }
 
 pub(super) mod sealed {
-    /// Kernels are those of this crate.
+    /// Sealed: only this crate implements kernels.
     pub trait Sealed {}
 }
 
-/// Any CPU.
+/// The portable kernel, for any CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
 #[cfg(not(vectors))]
 impl Portable {
-    /// There is no other kernel.
+    /// Returns `None`: there is no other kernel.
     pub(crate) fn detect() -> Option<Self> {
         None
     }

@@ -1,4 +1,4 @@
-//! Putting a generated module and a template set together at start-up.
+//! Matches a generated module with a template set at start-up.
 
 use super::facts::Templates;
 use super::plan::ModulePlan;
@@ -10,7 +10,7 @@ use crate::template::Signature;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Why a generated module does not run a template set.
+/// Why a generated module cannot run a template set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkError {
@@ -21,9 +21,9 @@ pub enum LinkError {
         /// Signature of the set that was given.
         given: Signature,
     },
-    /// The program leaves fields out, or was compiled for other operations.
+    /// The program has a projection, or was compiled with other options.
     ProjectedProgram,
-    /// The module was generated for some fields only, so that it cannot encode.
+    /// The module was generated with a projection, so it cannot encode.
     ProjectedModule,
 }
 
@@ -50,16 +50,17 @@ impl fmt::Display for LinkError {
 
 impl std::error::Error for LinkError {}
 
-/// How the templates and entries of a module and of a program correspond.
+/// Correspondence between templates and entries of a module and a program.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
-    /// By number in the module: index in the set, if the template is the same there.
+    /// Index in the set, by number in the module; `None` if the set's template differs.
     pub(super) indexes: Vec<Option<usize>>,
-    /// By index in the set: number in the module.
+    /// Number in the module, by index in the set.
     numbers: Vec<Option<usize>>,
-    /// Entries that both engines know: number in the module's entries, and in the program.
+    /// Entries that both engines have: index in the module's entries, and in the program's.
     shared: Vec<(usize, u32)>,
-    /// By index in the set: which of `shared` a template uses; `None` is all, for dynamic references.
+    /// Those of `shared` that a template uses, by index in the set; `None` for all, because of
+    /// dynamic references.
     used: Vec<Option<Vec<(usize, u32)>>>,
     is_whole: bool,
     /// Words of the program's largest record.
@@ -97,8 +98,8 @@ impl Links {
             }
             let of_module = T::TEMPLATES[number].entries.iter().map(|&entry| usize::from(entry));
             let pairs: Vec<_> = of_module.zip(entries).collect();
-            // One entry of the module is one of the program, the other way round too; and if types
-            // share it there, they do here.
+            // The entries must correspond one to one; entries that several types share in the
+            // program must be shared in the module too.
             let agree = pairs.iter().all(|&(module, (program, is_mixed))| {
                 to_program.get(&module).is_none_or(|known| *known == program)
                     && to_module.get(&program).is_none_or(|known| *known == module)
@@ -131,7 +132,7 @@ impl Links {
         Ok(links)
     }
 
-    /// The error if the module is not for this very set.
+    /// Returns an error unless the module has exactly this set.
     pub(super) fn check<T: Templates>(&self, program: &Program) -> Result<(), LinkError> {
         let all = self.indexes.iter().all(Option::is_some);
         if self.is_whole && all {
@@ -143,17 +144,17 @@ impl Links {
         })
     }
 
-    /// By number in the module: whether the template may run.
+    /// Returns, by number in the module, whether the template is usable.
     pub(super) fn enabled(&self) -> Vec<bool> {
         self.indexes.iter().map(Option::is_some).collect()
     }
 
-    /// The number of a template of the set in the module.
+    /// Returns a template's number in the module, for its index in the set.
     pub(super) fn number(&self, index: usize) -> Option<usize> {
         self.numbers.get(index).copied().flatten()
     }
 
-    /// The entries that a message of a template of the set may touch and the module knows.
+    /// Returns the shared entries that a message of a template may use.
     fn entries(&self, index: Option<usize>) -> &[(usize, u32)] {
         match index.and_then(|index| self.used.get(index)) {
             Some(Some(used)) => used,
@@ -161,7 +162,7 @@ impl Links {
         }
     }
 
-    /// Hands previous values over to the dynamic engine, for a message of the template `index`.
+    /// Passes previous values to the dynamic engine, for a message of the template `index`.
     pub(super) fn lend<T: Templates>(
         &self,
         index: Option<usize>,
@@ -183,7 +184,7 @@ impl Links {
         }
     }
 
-    /// Takes them back, as the message left them.
+    /// Takes the previous values back, as the message left them.
     pub(super) fn take_back<T: Templates>(
         &self,
         index: Option<usize>,
@@ -230,7 +231,7 @@ impl Links {
     }
 }
 
-/// What an entry's value is while it has this type tag.
+/// Returns the kind of an entry's value with this type tag.
 fn kind_of(facts: &EntryFacts, tag: u8) -> ValueKind {
     match facts.kinds {
         [(_, kind)] => *kind,

@@ -1,14 +1,15 @@
-//! What generated code calls. Not an interface: it changes with the generator, and modules of another version do not
-//! compile ([`MODULE_VERSION`]). For users there is [`generated`](crate::generated).
+//! Runtime of generated code. Not a stable interface: it changes with the generator, and modules of
+//! another version do not compile ([`MODULE_VERSION`]). Users import from
+//! [`generated`](crate::generated).
 //!
-//! `tickwire-fast-codegen` makes a Rust module of a template set: plain structs, and functions that
-//! decode and encode them. What such modules have in common is here. [`Decoder`] runs a module; the
-//! trait [`Templates`] is what a module is to it.
+//! `tickwire-fast-codegen` generates a Rust module from a template set: plain structs, and
+//! functions that decode and encode them. This is the code that such modules share. [`Decoder`]
+//! runs a module through the trait [`Templates`].
 //!
-//! Generated code decodes what is well-formed. Whatever is not (an error, an early end, an encoding
-//! that hardly occurs) it gives up as a whole, puts previous values back, and the dynamic engine
-//! decodes the message again. So there is one place that knows errors, their order and their offsets,
-//! and generated code has neither to carry nor to agree with it.
+//! Generated code decodes well-formed messages. For anything else (an error, a truncated message, a
+//! rare encoding) it bails out of the whole message and restores the previous values, and the
+//! dynamic engine decodes the message again. So errors, their order and their offsets are
+//! implemented only once, in that engine.
 
 mod context;
 mod cursor;
@@ -20,7 +21,7 @@ mod encoder;
 mod entries;
 #[cfg(vectors)]
 mod extract;
-/// Where no other kernel is built, the portable one stands for it.
+/// Without another kernel, the portable one takes its place.
 #[cfg(not(vectors))]
 mod extract {
     pub(crate) use super::kernel::Portable as Extracting;

@@ -1,11 +1,11 @@
-//! Packets, and what may be looked at behind them.
+//! Packets, and the readable bytes after them.
 
 use super::cursor::BYTES_MIN;
 
-/// A packet in a buffer that goes on behind it: a slot of a receive ring, a capture file.
+/// A packet in a buffer with more bytes after it: a slot of a receive ring, a capture file.
 ///
-/// A decoder that may look at the bytes behind a packet needs not be careful at its end. What stands
-/// there does not matter: it is never taken for the packet's.
+/// If the bytes after a packet are readable, a decoder needs no special case near its end. Their
+/// values do not matter: they are never used as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'b> {
     buffer: &'b [u8],
@@ -13,33 +13,33 @@ pub struct Packet<'b> {
 }
 
 impl<'b> Packet<'b> {
-    /// The first `len` bytes of a buffer, or all of it if it is shorter.
+    /// Creates a packet from the first `len` bytes of a buffer, or all of it if it is shorter.
     #[inline]
     pub fn new(buffer: &'b [u8], len: usize) -> Self {
         let len = len.min(buffer.len());
-        // The end of a field is not looked for in all of a file.
+        // Bounds the search for the end of a field: the buffer may be a whole file.
         Self { buffer: buffer.get(..len + BEHIND_MAX).unwrap_or(buffer), len }
     }
 
-    /// The packet.
+    /// Returns the bytes of the packet.
     #[inline]
     pub fn bytes(&self) -> &'b [u8] {
         self.buffer.get(..self.len).unwrap_or_default()
     }
 
-    /// Bytes of the packet.
+    /// Returns the length of the packet in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// True if the packet is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What is left of the packet behind its first `count` bytes.
+    /// Returns the packet without its first `count` bytes.
     #[inline]
     #[must_use]
     pub fn behind(&self, count: usize) -> Self {
@@ -62,7 +62,7 @@ impl<'b> Packet<'b> {
     }
 }
 
-/// A packet with nothing behind it.
+/// A packet without readable bytes after it.
 impl<'b> From<&'b [u8]> for Packet<'b> {
     #[inline]
     fn from(bytes: &'b [u8]) -> Self {
@@ -70,13 +70,13 @@ impl<'b> From<&'b [u8]> for Packet<'b> {
     }
 }
 
-/// Bytes behind a packet that may be looked at: more than any decoder reads ahead.
+/// Bytes after a packet that are kept readable: more than any decoder reads ahead.
 const BEHIND_MAX: usize = 1024;
-/// Shorter packets are copied to where more bytes follow.
+/// Shorter packets are copied to a buffer where more bytes follow.
 pub(super) const PADDED_LEN: usize = 256;
 const ROOM: usize = PADDED_LEN + BYTES_MIN;
 
-/// Room for a short packet and as much behind it as a read may look at.
+/// Buffer for a short packet, with as many bytes after it as a read may access.
 #[derive(Clone, Debug)]
 pub(super) struct Padded([u8; ROOM]);
 
@@ -87,7 +87,7 @@ impl Default for Padded {
 }
 
 impl Padded {
-    /// The bytes, with others behind them; at most `PADDED_LEN` of them.
+    /// Returns a copy of the bytes, at most `PADDED_LEN`, followed by other bytes.
     #[inline(always)]
     pub(super) fn copy(&mut self, bytes: &[u8]) -> &[u8] {
         match bytes.len() {
@@ -102,7 +102,7 @@ impl Padded {
         &self.0
     }
 
-    /// Copies the first and the last `LEN` bytes, which are all.
+    /// Copies the first and the last `LEN` bytes, which may overlap.
     #[inline(always)]
     fn copy_ends<const LEN: usize>(&mut self, bytes: &[u8]) {
         let behind = bytes.len().saturating_sub(LEN);
@@ -137,7 +137,7 @@ mod tests {
     fn no_more_of_the_buffer_is_looked_at_than_a_packet_needs() {
         let packet = Packet::new(&[0; 10_000], 300);
         assert_eq!((packet.len(), packet.buffer().len()), (300, 300 + BEHIND_MAX));
-        // Behind the last byte there is still so much that nothing is copied.
+        // Enough readable bytes remain after the last one that nothing is copied.
         assert_eq!(packet.behind(299).buffer().len(), 1 + BEHIND_MAX);
     }
 

@@ -1,30 +1,32 @@
-//! What is known of previous values before a segment is decoded: generated code has a form for each.
+//! Known state of previous values before a segment is decoded; generated code has a variant for
+//! each.
 
-/// What is known of the entries that the fields of a segment use.
+/// Known state of the entries that a segment's fields use.
 pub trait Past: sealed::Sealed {
-    /// Each has a previous value.
+    /// All entries are assigned.
     const IS_WARM: bool;
-    /// Each was undefined and is marked as assigned beforehand; no two fields use the same.
+    /// All entries were undefined and are marked as assigned in advance; no two fields share one.
     const IS_FRESH: bool;
-    /// Each is marked as assigned already: the mark needs to be changed only where it is wrong.
+    /// All entries are marked as assigned already: the state is written only if it changes.
     const IS_MARKED: bool = Self::IS_WARM || Self::IS_FRESH;
 }
 
 mod sealed {
-    /// What can be known is what is here.
+    /// Sealed: only the types of this module.
     pub trait Sealed {}
 }
 
-/// Nothing is known.
+/// Unknown state: each entry is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Unknown;
 
-/// All entries have a previous value.
+/// All entries are assigned.
 #[derive(Clone, Copy, Debug)]
 pub struct Warm;
 
-/// The first values since the dictionaries were emptied. All entries were undefined and are marked as
-/// assigned ([`State::mark_assigned`](super::State::mark_assigned)); what stays undefined is marked so again.
+/// The first values after a reset. All entries were undefined and are marked as assigned
+/// ([`State::mark_assigned`](super::State::mark_assigned)); fields without a value mark theirs as
+/// undefined again.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh;
 

@@ -1,4 +1,5 @@
-//! A template set as code is generated from it: references expanded, dictionary entries numbered.
+//! A template set in the form for code generation: references expanded, dictionary entries
+//! numbered.
 
 use crate::program::{EntryNumbers, LaneKind, Program, SegmentRef, Storage, type_tag};
 use crate::template::{
@@ -32,8 +33,8 @@ pub struct Body<'p> {
     /// Fields in template order; their indexes are those of
     /// [`Record::value`](crate::Record::value).
     pub fields: Vec<FieldPlan<'p>>,
-    /// What the lanes of its fields are, if all fields have lanes and vectors take so many: decimals two,
-    /// mandatory constants none.
+    /// Kinds of the lanes of its fields (decimals have two, mandatory constants none), if SIMD
+    /// supports all fields and their number.
     pub lanes: Option<Vec<LaneKind>>,
 }
 
@@ -44,13 +45,13 @@ pub struct FieldPlan<'p> {
     pub name: Name,
     /// Field id.
     pub id: Option<u32>,
-    /// Whether it may be absent.
+    /// True if it may be absent.
     pub is_optional: bool,
-    /// What it is.
+    /// Kind of field.
     pub kind: FieldKind<'p>,
 }
 
-/// What a field is.
+/// Kind of a field.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum FieldKind<'p> {
@@ -71,23 +72,23 @@ pub enum FieldKind<'p> {
     Dynamic,
 }
 
-/// An operator with its entry.
+/// An operator with its dictionary entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'p> {
     /// Which operator.
     pub kind: OperatorKind,
     /// Initial value.
     pub initial: Option<&'p Value>,
-    /// Dictionary entry, of operators that have one.
+    /// Dictionary entry, for operators that have one.
     pub entry: Option<u32>,
-    /// The type's tag if fields of several types share the entry, so that D4 must be checked.
+    /// The type's tag, if fields of several types share the entry, so that D4 must be checked.
     pub checked_tag: Option<u8>,
     /// The type's tag.
     pub tag: u8,
 }
 
 impl<'p> ModulePlan<'p> {
-    /// The plan of a compiled set.
+    /// Returns the plan of a compiled set.
     pub fn of(program: &'p Program) -> Self {
         let set = program.set();
         let entries = EntryNumbers::of(set);
@@ -103,7 +104,8 @@ impl<'p> ModulePlan<'p> {
         Self { templates, entry_count: program.entry_count() }
     }
 
-    /// The entries of a template's operators, in template order, and whether types share them.
+    /// Returns the entries of a template's operators in template order, and whether several types
+    /// share them.
     pub fn entries_of(&self, template: usize) -> Vec<(u32, bool)> {
         let mut entries = Vec::new();
         if let Some(template) = self.templates.get(template) {
@@ -115,14 +117,14 @@ impl<'p> ModulePlan<'p> {
         entries
     }
 
-    /// Whether a template has a dynamic reference anywhere in it.
+    /// True if a template has a dynamic reference at any level.
     pub fn is_dynamic(&self, template: usize) -> bool {
         self.templates.get(template).is_some_and(|template| template.body.is_dynamic())
     }
 }
 
 impl Body<'_> {
-    /// Hands every operator to `each`, in template order.
+    /// Passes every operator to `each`, in template order.
     pub fn for_each(&self, each: &mut dyn FnMut(&Operation<'_>)) {
         for field in &self.fields {
             match &field.kind {
@@ -141,7 +143,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether there is a dynamic reference anywhere in it.
+    /// True if there is a dynamic reference at any level.
     pub fn is_dynamic(&self) -> bool {
         self.fields.iter().any(|field| match &field.kind {
             FieldKind::Dynamic => true,
@@ -150,7 +152,7 @@ impl Body<'_> {
         })
     }
 
-    /// How deep groups and sequences nest in it.
+    /// Returns the nesting depth of groups and sequences.
     pub fn depth(&self) -> u32 {
         let depth = |field: &FieldPlan<'_>| match &field.kind {
             FieldKind::Group(body) | FieldKind::Sequence { entry: body, .. } => 1 + body.depth(),
@@ -212,7 +214,7 @@ impl<'p> Planner<'p, '_> {
         }
     }
 
-    /// The segment of a group or sequence field.
+    /// Returns the segment of a group or sequence field.
     fn inner(&self, segment: SegmentRef, index: usize) -> SegmentRef {
         match self.program.fields_of(segment).get(index).map(|field| &field.storage) {
             Some(Storage::Group(inner) | Storage::Sequence { segment: inner, .. }) => *inner,

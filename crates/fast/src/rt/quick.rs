@@ -1,6 +1,6 @@
-//! Fields that mostly are one byte, or not in the stream at all: whichever it is, nothing branches on it.
+//! Branch-free readers for fields that are mostly one byte or not in the stream.
 //!
-//! Every function here gives `None`, and has done nothing, where it is something else.
+//! Every function returns `None`, without changes, in all other cases.
 
 use super::cursor::{Cursor, STOP, seldom};
 use super::kernel::Kernel;
@@ -9,12 +9,12 @@ use super::state::{Slot, State};
 use super::text::Text;
 use std::hint::select_unpredictable;
 
-/// What a string of one character has besides it.
+/// The length byte in the word of a one-character string.
 const ONE_CHARACTER: u64 = 1 << 56;
 
 impl<K: Kernel> Cursor<'_, K> {
-    /// An unsigned integer with operator copy or increment; `sent` is its bit, and `next` makes the next of the
-    /// previous value. With `NULLABLE` it is an optional field's.
+    /// Reads an unsigned integer with copy or increment. `sent` is its presence bit; `next`
+    /// computes the value from the previous one. `NULLABLE` is for optional fields.
     #[inline(always)]
     pub fn quick_unsigned<
         const NULLABLE: bool,
@@ -36,7 +36,7 @@ impl<K: Kernel> Cursor<'_, K> {
         };
         let first = window.bytes()[0];
         let before = state.before::<P>(slot, initial, next);
-        // As numbers: a compiler makes branches of conditions.
+        // Arithmetic, because the compiler turns conditions into branches.
         let least = sent << 7 | if NULLABLE { sent } else { 0 };
         if !P::IS_WARM && !before.is_there(sent) || first < least {
             seldom();
@@ -48,7 +48,7 @@ impl<K: Kernel> Cursor<'_, K> {
         Some(state.assign::<P>(slot, value))
     }
 
-    /// An ascii string with operator copy, of a mandatory field.
+    /// Reads a mandatory ascii string with copy.
     #[inline(always)]
     pub fn quick_ascii<P: Past, const WORDS: usize, const ENTRIES: usize, const TAGS: usize>(
         &mut self,

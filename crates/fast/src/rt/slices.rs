@@ -1,8 +1,8 @@
-//! The bytes ahead as a slice: stands in for `window` where unsafe code is forbidden.
+//! Safe version of `window`: the remaining bytes as a slice.
 
 pub(crate) mod space;
 
-/// Bytes that one read may look at: those of the longest integer.
+/// Most bytes that one read accesses: those of the longest integer.
 pub(super) const WINDOW: usize = 10;
 
 /// The bytes from a position to the end of a slice.
@@ -10,31 +10,31 @@ pub(super) const WINDOW: usize = 10;
 pub(super) struct Ahead<'b>(&'b [u8]);
 
 impl<'b> Ahead<'b> {
-    /// All bytes of a slice; `None` if it is shorter than a window.
+    /// Returns all bytes of a slice; `None` if it is shorter than a window.
     #[inline(always)]
     pub(super) fn of(bytes: &'b [u8]) -> Option<Self> {
         (bytes.len() >= WINDOW).then_some(Self(bytes))
     }
 
-    /// The address of the next byte, to compare positions in one slice.
+    /// Returns the address of the next byte, to compare positions in one slice.
     #[inline(always)]
     pub(super) fn address(&self) -> usize {
         self.0.as_ptr().addr()
     }
 
-    /// What one read may look at; `None` if less than that is left.
+    /// Returns the bytes that one read may access; `None` if fewer are left.
     #[inline(always)]
     pub(super) fn window(self) -> Option<Window<'b>> {
         self.0.first_chunk().map(|bytes| Window { bytes, all: self.0 })
     }
 
-    /// All bytes to the end.
+    /// Returns all bytes to the end.
     #[inline(always)]
     pub(super) fn rest(&self) -> &'b [u8] {
         self.0
     }
 
-    /// Goes on by so many bytes; `None` if they are not there.
+    /// Advances by `count` bytes; `None` if there are fewer.
     #[inline(always)]
     pub(super) fn skip(&mut self, count: usize) -> Option<()> {
         self.0 = self.0.get(count..)?;
@@ -50,19 +50,19 @@ pub(super) struct Window<'b> {
 }
 
 impl<'b> Window<'b> {
-    /// The bytes.
+    /// Returns the bytes.
     #[inline(always)]
     pub(super) fn bytes(self) -> &'b [u8; WINDOW] {
         self.bytes
     }
 
-    /// The first four bytes, the first at the top.
+    /// Returns the first four bytes, the first at the top.
     #[inline(always)]
     pub(super) fn word(self) -> u32 {
         self.bytes().first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
     }
 
-    /// What is ahead when the first `count` of them are read.
+    /// Returns the rest after the first `count` bytes.
     #[inline(always)]
     pub(super) fn behind(self, count: usize) -> Ahead<'b> {
         Ahead(self.all.get(count..).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Previous values of generated code: all dictionaries of a template set in one array.
+//! Previous values of generated code, for all dictionaries of a template set, in one array.
 
 use super::facts::ValueKind;
 use super::past::{Past, Unknown, Warm};
@@ -6,63 +6,64 @@ use super::text::{LONG, Text, short_bytes};
 use crate::dictionary::{EntryState, Word};
 use std::hint::select_unpredictable;
 
-/// The place of a dictionary entry. Generated code has them as constants, so that the checks of
-/// indexes go when it is compiled.
+/// Location of a dictionary entry. Generated code has locations as constants, so the compiler
+/// removes bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     entry: usize,
     word: usize,
-    /// Text buffer, tag: of entries that have one.
+    /// Index of the text buffer and of the tag, for entries that have one.
     text: usize,
     tag: usize,
 }
 
 impl Slot {
-    /// The place of the entry of number `entry`, whose value is at `word`.
+    /// Returns the location of entry number `entry`, whose value is at `word`.
     pub const fn new(entry: usize, word: usize) -> Self {
         Self { entry, word, text: usize::MAX, tag: usize::MAX }
     }
 
-    /// With a buffer for long strings.
+    /// Adds a buffer for long strings.
     #[must_use]
     pub const fn with_text(self, text: usize) -> Self {
         Self { text, ..self }
     }
 
-    /// With a type tag: fields of several types share the entry.
+    /// Adds a type tag: fields of several types share the entry.
     #[must_use]
     pub const fn with_tag(self, tag: usize) -> Self {
         Self { tag, ..self }
     }
 }
 
-/// A buffer of a long previous value, and the value before the message, if the message changed it.
+/// Buffer of a long previous value. `before` is the value before the message, if the message
+/// changed it.
 #[derive(Clone, Debug, Default)]
 struct Buffer {
     now: Vec<u8>,
     before: Vec<u8>,
-    /// Number of the message that `before` was kept for.
+    /// Number of the message for which `before` was saved.
     kept_for: u64,
 }
 
-/// States of entries. The top bit says that there is a previous value, the one below it that there is one
-/// or that the initial value is.
+/// States of entries. The top bit is set if there is a previous value; the bit below it if there is
+/// one or the initial value applies.
 mod is {
     pub(super) const ASSIGNED: u8 = 0xe0;
     pub(super) const UNDEFINED: u8 = 0x60;
     pub(super) const EMPTY: u8 = 0;
 }
 
-/// What a field without a value in the stream has.
+/// Value of a field that is not in the stream.
 pub(super) struct Before {
     /// The value.
     pub(super) value: u64,
-    /// Its top bit says that there is one.
+    /// Top bit set if there is a value.
     flag: u8,
 }
 
 impl Before {
-    /// Whether there is a value, in the stream or before.
+    /// True if there is a value, in the stream or from before.
     #[inline(always)]
     pub(super) fn is_there(&self, sent: u8) -> bool {
         (self.flag | sent << 7) & 0x80 != 0
@@ -71,27 +72,26 @@ impl Before {
 
 /// Previous values: `WORDS` words, and a state for each of `ENTRIES` entries.
 ///
-/// States are bytes, not bits: they are written without being read, and a byte that was just written
-/// can be read at once, which cannot be said of a word of which a byte was.
+/// States are bytes, not bits: writing one needs no read, and reading back a byte just written uses
+/// store forwarding, which fails for a word of which one byte was written.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; WORDS],
     states: [u8; ENTRIES],
     tags: [u8; TAGS],
-    /// Nothing has been assigned since everything was emptied.
+    /// True if nothing was assigned since the last reset.
     is_fresh: bool,
     buffers: Vec<Buffer>,
     message: u64,
-    /// The generated template named last, or one that generated code does not know: see
-    /// [`LastTemplate::word`].
+    /// The last template, as [`LastTemplate::word`].
     last_template: u64,
 }
 
-/// The template id is a copy field of the global dictionary.
+/// Last template: the template id is a copy field of the global dictionary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastTemplate {
-    /// No template named since the reset.
+    /// No template since the reset.
     #[default]
     Undefined,
     /// A generated template, by its number.
@@ -104,7 +104,7 @@ const KNOWN: u64 = 1 << 32;
 const FOREIGN: u64 = 2 << 32;
 
 impl LastTemplate {
-    /// As one word, which is written and read as a whole.
+    /// Returns the value as one word, written and read with one access.
     fn word(self) -> u64 {
         match self {
             Self::Undefined => 0,
@@ -122,7 +122,7 @@ impl LastTemplate {
     }
 }
 
-/// What a template's function may have to put back: `LEN` words from a place on, and all states.
+/// Rollback copy for a template's function: `LEN` words from some position on, and all states.
 #[derive(Clone, Copy, Debug)]
 pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; LEN],
@@ -131,7 +131,7 @@ pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
 }
 
 impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, ENTRIES, TAGS> {
-    /// A state with everything undefined and this many buffers for long strings.
+    /// Creates a state with all entries undefined and this many buffers for long strings.
     pub fn new(buffers: usize) -> Self {
         Self {
             words: [[0; 8]; WORDS],
@@ -144,13 +144,14 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Empties every dictionary but keeps the template id: a template's own reset attribute.
+    /// Resets every dictionary but keeps the template id: the effect of a template's reset
+    /// attribute.
     #[inline(always)]
     pub fn reset_values(&mut self) {
         self.states = [is::UNDEFINED; ENTRIES];
     }
 
-    /// The template named last, if it is a generated one.
+    /// Returns the last template, if it is a generated one.
     #[inline(always)]
     pub fn last_template(&self) -> Option<usize> {
         match LastTemplate::of_word(self.last_template) {
@@ -159,13 +160,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Notes which generated template was named.
+    /// Sets the last template.
     #[inline(always)]
     pub fn set_last_template(&mut self, template: usize) {
         self.last_template = LastTemplate::Known(template as u32).word();
     }
 
-    /// Copies what a message may change: the words `FROM..FROM + LEN` and all states.
+    /// Copies the data that a message may change: the words `FROM..FROM + LEN` and all states.
     #[inline(always)]
     pub fn save<const FROM: usize, const LEN: usize>(&self) -> Saved<LEN, ENTRIES, TAGS> {
         let mut words = [[0; 8]; LEN];
@@ -175,15 +176,15 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         Saved { words, states: self.states, tags: self.tags }
     }
 
-    /// Whether nothing has been assigned since everything was emptied. A message is about to be decoded,
-    /// so it is not asked again.
+    /// Returns true if nothing was assigned since the last reset, and clears this: a message is
+    /// about to be decoded.
     #[inline(always)]
     pub fn take_fresh(&mut self) -> bool {
         std::mem::replace(&mut self.is_fresh, false)
     }
 
-    /// Marks `LEN` undefined entries from number `FROM` on as assigned, for fields that then only mark
-    /// what they leave without a value ([`Fresh`](super::Fresh)).
+    /// Marks `LEN` undefined entries, from number `FROM` on, as assigned, for fields that only mark
+    /// missing values ([`Fresh`](super::Fresh)).
     #[inline(always)]
     pub fn mark_assigned<const FROM: usize, const LEN: usize>(&mut self) {
         if let Some(states) = self.states.get_mut(FROM..FROM + LEN) {
@@ -191,8 +192,8 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// As [`save`](Self::save), where a message is decoded; `None` if there is nothing to put back:
-    /// nothing is assigned, or nothing that is will be asked for again.
+    /// As [`save`](Self::save), for decoding; `None` if no rollback copy is needed, because nothing
+    /// is assigned or the message resets.
     #[inline(always)]
     pub fn save_unless<const FROM: usize, const LEN: usize>(
         &self,
@@ -201,7 +202,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         (!is_forgotten).then(|| self.save::<FROM, LEN>())
     }
 
-    /// Puts back what [`save_unless`](Self::save_unless) saved, or empties every dictionary.
+    /// Restores the copy of [`save_unless`](Self::save_unless), or resets every dictionary.
     #[cold]
     #[inline(never)]
     pub fn put_back<const FROM: usize, const LEN: usize>(
@@ -217,7 +218,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Puts back what was copied.
+    /// Restores the copy.
     #[cold]
     pub fn restore<const FROM: usize, const LEN: usize>(
         &mut self,
@@ -240,14 +241,14 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Whether all of `LEN` entries from number `FROM` on are assigned.
+    /// True if `LEN` entries, from number `FROM` on, are all assigned.
     #[inline(always)]
     pub fn is_warm<const FROM: usize, const LEN: usize>(&self) -> bool {
         let states = self.states.get(FROM..FROM + LEN).and_then(|states| states.first_chunk());
         states == Some(&[is::ASSIGNED; LEN])
     }
 
-    /// Copies the words of entries that are all assigned, `LEN` from word `FROM` on.
+    /// Copies the words of entries that are all assigned: `LEN` words from word `FROM` on.
     #[inline(always)]
     pub fn save_words<const FROM: usize, const LEN: usize>(&self) -> [Word; LEN] {
         self.words
@@ -257,7 +258,8 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
             .unwrap_or([[0; 8]; LEN])
     }
 
-    /// Puts back what [`save_words`](Self::save_words) copied; `ENTRY` is the number of the first entry.
+    /// Restores the copy of [`save_words`](Self::save_words); `ENTRY` is the number of the first
+    /// entry.
     #[cold]
     #[inline(never)]
     pub fn put_back_words<
@@ -278,13 +280,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.restore_texts();
     }
 
-    /// Whether an entry is assigned.
+    /// True if an entry is assigned.
     #[inline(always)]
     pub fn is_assigned<P: Past>(&self, slot: Slot) -> bool {
         P::IS_WARM || !P::IS_FRESH && self.states[slot.entry] == is::ASSIGNED
     }
 
-    /// Says that a field has left its entry as it was.
+    /// Marks an entry as unchanged by its field.
     #[inline(always)]
     pub fn leave<P: Past>(&mut self, slot: Slot) {
         if P::IS_FRESH {
@@ -301,7 +303,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// The next of the previous value; where the entry is undefined the initial value, if there is one.
+    /// Returns the value after the previous one; for an undefined entry the initial value, if any.
     #[inline(always)]
     pub(super) fn before<P: Past>(
         &self,
@@ -332,7 +334,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         u64::from_le_bytes(self.words[slot.word])
     }
 
-    /// Makes `value` the previous value; returns it.
+    /// Assigns `value` to the entry; returns it.
     #[inline(always)]
     pub fn assign<P: Past>(&mut self, slot: Slot, value: u64) -> u64 {
         self.words[slot.word] = value.to_le_bytes();
@@ -342,7 +344,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         value
     }
 
-    /// As [`assign`](Self::assign), where NULL leaves the entry empty.
+    /// As [`assign`](Self::assign); NULL empties the entry.
     #[inline(always)]
     pub fn assign_or_empty<P: Past>(&mut self, slot: Slot, value: Option<u64>) -> Option<u64> {
         match value {
@@ -354,13 +356,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         }
     }
 
-    /// Leaves the entry empty.
+    /// Empties the entry.
     #[inline(always)]
     pub fn set_empty(&mut self, slot: Slot) {
         self.states[slot.entry] = is::EMPTY;
     }
 
-    /// Makes a string of more than seven bytes the previous value.
+    /// Assigns a string of more than seven bytes to the entry.
     pub(super) fn assign_long(&mut self, slot: Slot, bytes: &[u8]) {
         let Some(buffer) = self.buffers.get_mut(slot.text) else { return };
         if buffer.kept_for != self.message {
@@ -376,13 +378,14 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.buffers.get(slot.text).map_or(&[], |buffer| &buffer.now)
     }
 
-    /// The previous string, short or long.
+    /// Returns the previous string, short or long.
     pub(super) fn previous_bytes(&self, slot: Slot) -> &[u8] {
         let word = &self.words[slot.word];
         short_bytes(word).unwrap_or_else(|| self.long(slot))
     }
 
-    /// An integer copied: the previous value, or the initial value, which it then becomes.
+    /// Returns the integer of a copy: the previous value, or the initial value, which is then
+    /// assigned.
     #[inline(always)]
     pub fn copied<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
@@ -391,7 +394,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.begin_with::<P>(slot, initial)
     }
 
-    /// As [`copied`](Self::copied), of an optional field: `None` is absent.
+    /// As [`copied`](Self::copied), for an optional field: `None` is absent.
     #[inline(always)]
     pub fn copied_optional<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
@@ -404,7 +407,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         value
     }
 
-    /// An integer incremented by `next`.
+    /// Returns the integer of an increment; `next` computes it from the previous value.
     #[inline(always)]
     pub fn incremented<P: Past>(
         &mut self,
@@ -419,7 +422,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.begin_with::<P>(slot, initial)
     }
 
-    /// As [`incremented`](Self::incremented), of an optional field: `None` is absent.
+    /// As [`incremented`](Self::incremented), for an optional field: `None` is absent.
     #[inline(always)]
     pub fn incremented_optional<P: Past>(
         &mut self,
@@ -443,7 +446,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         Some(self.assign::<P>(slot, initial))
     }
 
-    /// What a delta is added to.
+    /// Returns the base of a delta.
     #[inline(always)]
     pub fn base<P: Past>(&self, slot: Slot, initial: u64) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
@@ -452,7 +455,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         (P::IS_FRESH || self.states[slot.entry] != is::EMPTY).then_some(initial)
     }
 
-    /// A delta added to the previous value, or to `initial`; the sum becomes the previous value.
+    /// Adds a delta to the previous value, or to `initial`; assigns and returns the sum.
     #[inline(always)]
     pub fn added<P: Past>(
         &mut self,
@@ -469,8 +472,8 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         Some(self.assign::<P>(slot, sum))
     }
 
-    /// D4: false if the entry holds a value of another type than the field that is about to use it,
-    /// which does not replace it.
+    /// Checks the type of the entry's value (D4): `None` if it has another type and the field does
+    /// not replace it.
     pub fn check_type(&mut self, slot: Slot, tag: u8, replaces: bool) -> Option<()> {
         if !replaces
             && self.entry_state(slot) != EntryState::Undefined
@@ -482,7 +485,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         Some(())
     }
 
-    /// The previous decimal: mantissa and exponent.
+    /// Returns the previous decimal: mantissa and exponent.
     #[inline(always)]
     pub(super) fn scaled(&self, slot: Slot) -> (i64, i32) {
         let exponent = u64::from_le_bytes(self.words[slot.word + 1]);
@@ -496,7 +499,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     }
 }
 
-/// A previous value on its way to or from the dynamic engine.
+/// A previous value in transfer to or from the dynamic engine.
 pub(super) enum Previous<'v> {
     Undefined,
     Empty,
@@ -505,7 +508,7 @@ pub(super) enum Previous<'v> {
     Bytes(&'v [u8]),
 }
 
-/// What the dispatcher needs of a [`State`], whatever its size.
+/// Functions of [`State`] for the dispatcher, independent of its size.
 pub trait PreviousValues: Clone + std::fmt::Debug + sealed::Handover {}
 
 impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> PreviousValues
@@ -517,13 +520,13 @@ pub(super) mod sealed {
     use super::{LastTemplate, Previous, Slot};
     use crate::rt::facts::ValueKind;
 
-    /// Handing previous values over, entry by entry.
+    /// Transfer of previous values, entry by entry.
     pub trait Handover {
-        /// Empties every dictionary and forgets the template id.
+        /// Resets every dictionary and the template id.
         fn reset(&mut self);
         fn begin(&mut self);
         fn last(&self) -> LastTemplate;
-        /// The same as a word, to be put back.
+        /// Returns the last template as a word, to be restored.
         fn last_word(&self) -> u64;
         fn set_last_word(&mut self, last: u64);
         fn set_last(&mut self, last: LastTemplate);

@@ -1,4 +1,4 @@
-//! Strings and byte vectors: short ones in a word, long ones in the message's arena.
+//! Strings and byte vectors: short ones are stored in a word, long ones in the message's arena.
 
 use super::context::Context;
 use super::cursor::{Cursor, seldom};
@@ -12,10 +12,10 @@ use std::fmt;
 
 const STOP: u8 = 0x80;
 
-/// A string or byte vector of a generated message: up to seven bytes lie in it, longer ones in the
-/// message's arena. [`bytes`](Self::bytes) gives them.
+/// A string or byte vector of a generated message: up to seven bytes are stored inline, longer ones
+/// in the message's arena. [`bytes`](Self::bytes) returns them.
 ///
-/// Texts are not compared: two long ones of equal bytes lie at different places. Compare their bytes.
+/// Texts cannot be compared: equal long ones have different positions. Compare their bytes.
 ///
 /// ```compile_fail,E0369
 /// use tickwire_fast::rt::Text;
@@ -35,7 +35,7 @@ impl fmt::Debug for Text {
 }
 
 impl Text {
-    /// A string of at most seven bytes; longer ones need an arena.
+    /// Creates a string of at most seven bytes; longer ones need an arena.
     #[inline(always)]
     pub const fn short(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > INLINE_MAX {
@@ -51,7 +51,7 @@ impl Text {
         Some(Self(word))
     }
 
-    /// As [`short`](Self::short), for literals; a longer one is cut to nothing.
+    /// As [`short`](Self::short), for literals; a longer one becomes empty.
     #[inline(always)]
     pub const fn literal(bytes: &[u8]) -> Self {
         match Self::short(bytes) {
@@ -60,8 +60,8 @@ impl Text {
         }
     }
 
-    /// Puts a string into a word or behind an arena; `None` above 16,777,215 bytes, or where the
-    /// arena has grown to 4 GiB.
+    /// Stores a string inline or appends it to an arena; `None` above 16,777,215 bytes, or if the
+    /// arena exceeds 4 GiB.
     pub fn push(arena: &mut Vec<u8>, bytes: &[u8]) -> Option<Self> {
         if let Some(text) = Self::short(bytes) {
             return Some(text);
@@ -72,13 +72,13 @@ impl Text {
         Some(Self::outside(start, len))
     }
 
-    /// A string of `len` bytes, less than 2^24, at `start` of an arena.
+    /// Creates a string of `len` bytes (less than 2^24) at `start` of an arena.
     #[inline(always)]
     pub(super) fn outside(start: u32, len: u32) -> Self {
         Self::from_word(u64::from(start) | u64::from(len) << 32 | LONG)
     }
 
-    /// As [`push`](Self::push), where the arena is storage whose growth is bounded.
+    /// As [`push`](Self::push), for an arena with bounded growth.
     pub fn push_within(arena: &mut Vec<u8>, bytes: &[u8], growth: &mut Growth) -> Option<Self> {
         if bytes.len() > INLINE_MAX {
             growth.reserve(arena, bytes.len())?;
@@ -86,7 +86,7 @@ impl Text {
         Self::push(arena, bytes)
     }
 
-    /// The bytes, those of a long string in the arena of the message the text belongs to.
+    /// Returns the bytes; a long string's bytes are in the arena of its message.
     #[inline]
     pub fn bytes<'t>(&'t self, arena: &'t [u8]) -> &'t [u8] {
         let Self(word) = self;
@@ -98,19 +98,19 @@ impl Text {
         arena.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
     }
 
-    /// Whether it is this string of at most seven bytes.
+    /// True if the text equals this string of at most seven bytes.
     #[inline(always)]
     pub fn is_short_text(self, short: Self) -> bool {
         self.word() == short.word()
     }
 
-    /// A string of `len` characters, at most seven, whose first is in the lowest byte.
+    /// Creates a string of `len` characters, at most seven; the first is in the lowest byte.
     #[inline(always)]
     pub(super) fn of_ascii(characters: u64, len: usize) -> Self {
         Self::from_word(characters | (len as u64) << 56)
     }
 
-    /// A string of at most three characters: these, and in the last byte their number.
+    /// Creates a string of at most three characters, with their number in the last byte.
     #[inline(always)]
     pub fn of_lane(lane: u32) -> Self {
         Self::from_word(text_word(lane))
@@ -132,28 +132,28 @@ impl Text {
     }
 }
 
-/// The bytes of a short string; `None` where they lie elsewhere.
+/// Returns the bytes of a short string; `None` if they are stored elsewhere.
 #[inline]
 pub(super) fn short_bytes(word: &Word) -> Option<&[u8]> {
     (word[7] != OUTSIDE).then(|| &word[..usize::from(word[7]).min(INLINE_MAX)])
 }
 
-/// The word of a previous value that lies in a buffer of the state.
+/// Word of a previous value that is in a buffer of the state.
 pub(super) const LONG: u64 = (OUTSIDE as u64) << 56;
 
-/// Type of a string on the wire.
+/// Wire type of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
-    /// Ended by a stop bit.
+    /// Ends with a stop bit.
     Ascii,
-    /// A length and UTF-8.
+    /// Length, then UTF-8.
     Unicode,
-    /// A length and any bytes.
+    /// Length, then any bytes.
     Bytes,
 }
 
 impl<K: Kernel> Cursor<'_, K> {
-    /// An ascii string.
+    /// Reads an ascii string.
     #[inline(always)]
     pub fn ascii(&mut self, context: &mut Context) -> Option<Text> {
         if let Some(text) = self.short_ascii(context) {
@@ -166,7 +166,7 @@ impl<K: Kernel> Cursor<'_, K> {
         text
     }
 
-    /// A nullable ascii string; the inner `None` is NULL.
+    /// Reads a nullable ascii string; the inner `None` is NULL.
     #[inline(always)]
     pub fn ascii_nullable(&mut self, context: &mut Context) -> Option<Option<Text>> {
         if let Some(text) = self.short_ascii(context) {
@@ -182,7 +182,7 @@ impl<K: Kernel> Cursor<'_, K> {
         Some(text)
     }
 
-    /// A unicode string or byte vector.
+    /// Reads a unicode string or byte vector.
     #[inline(always)]
     pub fn vector(&mut self, charset: Charset, context: &mut Context) -> Option<Text> {
         let mut at = self.portable();
@@ -192,7 +192,7 @@ impl<K: Kernel> Cursor<'_, K> {
         Some(text)
     }
 
-    /// A nullable unicode string or byte vector; the inner `None` is NULL.
+    /// Reads a nullable unicode string or byte vector; the inner `None` is NULL.
     #[inline(always)]
     pub fn vector_nullable(
         &mut self,
@@ -221,7 +221,7 @@ impl Cursor<'_> {
     }
 }
 
-/// R2 is for the dynamic engine to judge.
+/// Returns `None` for invalid UTF-8 (R2), which the dynamic engine handles.
 fn check(charset: Charset, value: &[u8]) -> Option<()> {
     (charset != Charset::Unicode || std::str::from_utf8(value).is_ok()).then_some(())
 }
@@ -251,7 +251,7 @@ fn long_ascii<const NULLABLE: bool>(
     Some(Some(text))
 }
 
-/// The bytes of an ascii string, its last with the stop bit; the inner `None` is NULL.
+/// Returns the bytes of an ascii string, the last with its stop bit; the inner `None` is NULL.
 fn ascii_on_wire<'b, const NULLABLE: bool>(
     cursor: &mut Cursor<'b>,
     context: &Context,
@@ -260,7 +260,7 @@ fn ascii_on_wire<'b, const NULLABLE: bool>(
     if wire.first().is_some_and(|first| first & !STOP != 0) {
         return Some(Some(wire));
     }
-    // The zeros in front of the last byte tell NULL, empty and NUL apart; anything else is R9.
+    // The number of zeros before the last byte distinguishes NULL, empty and NUL; others are R9.
     let zeros = wire.iter().take_while(|&&byte| byte & !STOP == 0).count();
     if zeros != wire.len() {
         return None;
@@ -273,8 +273,8 @@ fn ascii_on_wire<'b, const NULLABLE: bool>(
     }
 }
 
-/// A string of the stream as it stands there, for delta and tail: an ascii string ends with its stop bit. The inner
-/// `None` is NULL.
+/// Reads a string for delta or tail, as on the wire: an ascii string ends with its stop bit. The
+/// inner `None` is NULL.
 #[inline]
 fn part_on_wire<'b, const NULLABLE: bool>(
     cursor: &mut Cursor<'b>,
@@ -295,12 +295,12 @@ fn part_on_wire<'b, const NULLABLE: bool>(
     }
 }
 
-/// Up to eight bytes as a word, the first at the bottom.
+/// Returns up to eight bytes as a word, the first in the lowest bits.
 #[inline(always)]
 fn word_of(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // Four to eight bytes, where the two halves may overlap.
+        // Four to eight bytes: the two halves may overlap.
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         return u64::from(first) | u64::from(last) << (8 * (len - 4));
     }
@@ -314,17 +314,18 @@ fn word_of(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Two strings, one behind the other.
+/// Two strings to be concatenated.
 #[derive(Clone, Copy)]
 struct SplicedText<'j> {
     front: &'j [u8],
     back: &'j [u8],
-    /// Whether the part of the stream, which ends with a stop bit where it is ascii, is the one in front.
+    /// True if the part from the stream is in front. If ascii, that part ends with a stop bit.
     is_wire_in_front: bool,
 }
 
 impl SplicedText<'_> {
-    /// The string, with a long one in the arena; `None` beyond a limit, or where it is not of its charset.
+    /// Returns the concatenation, in the arena if long; `None` beyond a limit, or if invalid for
+    /// its charset.
     #[inline]
     fn text(self, charset: Charset, context: &mut Context) -> Option<Text> {
         let Self { front, back, is_wire_in_front } = self;
@@ -335,7 +336,7 @@ impl SplicedText<'_> {
         let end = if is_wire_in_front { front.len() } else { len };
         let is_short = len <= INLINE_MAX;
         let (text, start) = if is_short {
-            // What is behind up to seven bytes is of a length below eight, so the shift is below 64.
+            // The first part has at most seven bytes, so the shift is below 64.
             let word = word_of(front)
                 | if back.is_empty() { 0 } else { word_of(back) << (8 * front.len()) };
             (Text::from_word(word | (len as u64) << 56), 0)
@@ -346,7 +347,7 @@ impl SplicedText<'_> {
             let bytes = if is_short { text.bytes(&[]) } else { context.arena.get(start..)? };
             return check(charset, bytes).map(|()| text);
         }
-        // Takes the stop bit off.
+        // Clear the stop bit.
         let Some(last) = end.checked_sub(1) else { return Some(text) };
         if is_short {
             return Some(Text::from_word(text.word() & !(u64::from(STOP) << (8 * last))));
@@ -357,7 +358,7 @@ impl SplicedText<'_> {
 }
 
 impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
-    /// A string of the stream becomes the previous value.
+    /// Assigns a string of the stream to the entry.
     #[inline(always)]
     pub fn assign_text<P: Past>(&mut self, slot: Slot, text: Text, context: &Context) -> Text {
         if text.is_short() {
@@ -368,7 +369,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         text
     }
 
-    /// As [`assign_text`](Self::assign_text), where NULL leaves the entry empty.
+    /// As [`assign_text`](Self::assign_text); NULL empties the entry.
     #[inline(always)]
     pub fn assign_text_or_empty<P: Past>(
         &mut self,
@@ -385,7 +386,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         }
     }
 
-    /// The previous string, where it is assigned.
+    /// Returns the previous string of an assigned entry.
     #[inline(always)]
     fn previous_text(&self, slot: Slot, context: &mut Context) -> Option<Text> {
         let text = Text::from_word(self.word(slot));
@@ -395,7 +396,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context.long_text(self.long(slot), &[])
     }
 
-    /// Copy and tail with nothing in the stream, of a mandatory field.
+    /// Decodes copy and tail without a value in the stream, for a mandatory field.
     #[inline(always)]
     pub fn copied_text<P: Past>(
         &mut self,
@@ -409,7 +410,8 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.initial_text::<P>(slot, initial, context)?
     }
 
-    /// Copy and tail with nothing in the stream, of an optional field; the inner `None` is absent.
+    /// Decodes copy and tail without a value in the stream, for an optional field; the inner `None`
+    /// is absent.
     #[inline(always)]
     pub fn copied_text_optional<P: Past>(
         &mut self,
@@ -427,7 +429,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         Some(text)
     }
 
-    /// The initial value, if the entry is undefined and there is one, as previous value.
+    /// Assigns the initial value, if the entry is undefined and there is one.
     fn initial_text<P: Past>(
         &mut self,
         slot: Slot,
@@ -442,7 +444,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         Some(Some(self.assign_text::<P>(slot, text, context)))
     }
 
-    /// Delta of a mandatory string.
+    /// Decodes the delta of a mandatory string.
     ///
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     #[inline(always)]
@@ -473,7 +475,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.subtract(subtraction, slot, charset, initial, cursor, context)
     }
 
-    /// Delta of an optional string; the inner `None` is NULL.
+    /// Decodes the delta of an optional string; the inner `None` is NULL.
     #[inline(always)]
     pub fn delta_text_optional<K: Kernel>(
         &mut self,
@@ -522,7 +524,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             EntryState::Undefined => initial,
             EntryState::Empty => return None,
         };
-        // A negative length counts from -1 for nothing cut.
+        // Negative lengths cut in front: -1 cuts nothing, -2 one byte.
         let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
         let kept = previous.len().checked_sub(cut)?;
         let joined = match subtraction < 0 {
@@ -535,7 +537,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         Some(self.assign_text::<Unknown>(slot, text, context))
     }
 
-    /// Tail of a mandatory string that is in the stream.
+    /// Decodes the tail of a mandatory string that is in the stream.
     ///
     /// Spec: FAST 1.1 §6.3.8.
     #[inline(always)]
@@ -566,7 +568,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         self.join_tail(wire, slot, charset, initial, context)
     }
 
-    /// Tail of an optional string that is in the stream; the inner `None` is NULL.
+    /// Decodes the tail of an optional string that is in the stream; the inner `None` is NULL.
     #[inline(always)]
     pub fn tail_text_optional<K: Kernel>(
         &mut self,

@@ -1,11 +1,13 @@
-//! The version of generated modules that [`rt`](super) takes.
+//! Version of generated modules that [`rt`](super) accepts.
 
 /// The version of the generator's output. A module of another version does not compile.
 ///
-/// Raise it, here and in [`module_version!`](crate::module_version), with each change of what the generator writes.
+/// Raise it, here and in [`module_version!`](crate::module_version), whenever the generator's
+/// output changes.
 pub const MODULE_VERSION: u32 = 2;
 
-/// Stands at the head of each generated module: fails to compile if the module's version is not [`MODULE_VERSION`].
+/// Invoked at the top of each generated module: fails to compile if the module's version is not
+/// [`MODULE_VERSION`].
 ///
 /// ```
 /// tickwire_fast::module_version!(2, "tickwire templates generate t.xml -o t.rs");

@@ -1,4 +1,4 @@
-//! Walking through a generated message field by field, as its template has them.
+//! Visiting the fields of a generated message in template order.
 
 use crate::builder::MessageBuilder;
 use crate::error::{Error, ErrorKind};
@@ -19,69 +19,70 @@ pub enum Value<'v> {
     Constant,
 }
 
-/// Takes the fields of a generated message with their places as constants, so that what a visitor
-/// ignores costs nothing. Groups, and sequences within entries, are not shown.
+/// Receives the fields of a generated message, with index and id as constants, so that ignored
+/// fields cost nothing. Groups, and sequences within entries, are not visited.
 pub trait VisitTags<'m> {
-    /// A scalar that is present, constants included. `INDEX` is that of the field in its segment, `TAG`
-    /// its id, 0 if it has none.
+    /// A scalar that is present, constants included. `INDEX` is the index of the field in its
+    /// segment, `TAG` its id (0 without one).
     fn value<const INDEX: usize, const TAG: u32>(&mut self, value: Value<'m>);
 
-    /// The sequence of `len` entries at `index`. Returns whether its entries are to be shown.
+    /// A sequence of `len` entries at `index`. Returns true if its entries should be visited.
     #[inline(always)]
     fn begin_sequence(&mut self, _index: usize, _len: usize) -> bool {
         false
     }
 
-    /// An entry of the sequence that began last, whose fields it shows with `arena` to any visitor.
+    /// An entry of the last sequence; its `show_tags` with `arena` passes its fields to any
+    /// visitor.
     #[inline(always)]
     fn entry<E: ShowTags>(&mut self, _entry: &'m E, _arena: &'m [u8]) {}
 }
 
-/// A generated struct that shows its scalars by their ids.
+/// A generated struct whose scalars can be visited by their ids.
 pub trait ShowTags {
-    /// Shows what is present. `arena` has the message's strings.
+    /// Visits the present fields. `arena` has the message's strings.
     fn show_tags<'m, V: VisitTags<'m>>(&'m self, arena: &'m [u8], visitor: &mut V);
 }
 
-/// Is shown the fields that are present, in template order; mandatory constants are left out.
-/// `index` is that of the field in its segment, as in [`Record::value`](crate::Record::value).
+/// Receives the present fields in template order, without mandatory constants. `index` is the index
+/// of the field in its segment, as in [`Record::value`](crate::Record::value).
 pub trait Visit {
     /// A scalar field.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn value(&mut self, index: usize, value: Value<'_>) -> Result<(), Error>;
     /// A group begins.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn begin_group(&mut self, index: usize) -> Result<(), Error>;
     /// A sequence of `len` entries begins.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn begin_sequence(&mut self, index: usize, len: usize) -> Result<(), Error>;
     /// An entry of the sequence begins.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn begin_entry(&mut self) -> Result<(), Error>;
     /// A dynamic reference to the module's template `number` begins.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn begin_dynamic(&mut self, index: usize, number: usize) -> Result<(), Error>;
-    /// What began last ends.
+    /// The innermost open group, sequence, entry or reference ends.
     ///
     /// # Errors
-    /// Whatever ends the walk.
+    /// Any error; it ends the visit.
     fn end(&mut self) -> Result<(), Error>;
 }
 
-/// Builds a message of the dynamic engine.
+/// Visitor that builds a message of the dynamic engine.
 pub(super) struct Building<'b> {
     pub(super) builder: &'b mut MessageBuilder,
-    /// Index in the set, by number of template.
+    /// Index in the set, by template number.
     pub(super) indexes: &'b [Option<usize>],
 }
 

@@ -1,9 +1,9 @@
-//! Entries of sequences whose fields all have a lane: the CPU's vectors read a whole entry at once.
+//! Sequence entries whose fields all fit SIMD lanes: a whole entry is decoded at once.
 //!
-//! Which fields an entry has, and how long they are, is often what no branch predictor learns. Where
-//! the CPU has vectors of 512 bits, entries after a reset are read by the dynamic engine's kernel,
-//! which hands each one's lanes to generated code. What does not fit is declined, nothing has happened
-//! then, and the entries are read field by field.
+//! Which fields an entry has, and how long they are, is often unpredictable for branch predictors.
+//! On CPUs with AVX-512, the SIMD kernel decodes entries after a reset and passes each entry's
+//! lanes to generated code. If an entry does not fit, the kernel rejects the sequence without
+//! changes, and the entries are decoded field by field.
 
 #[cfg(vectors)]
 mod shapes;
@@ -19,24 +19,24 @@ use crate::program::{LANES_MAX, LaneKind};
 /// Most lanes of an entry.
 pub const LANES: usize = LANES_MAX;
 
-/// A sequence of a generated module whose entries have lanes.
+/// A sequence of a generated module that SIMD can decode.
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceFacts {
     /// Its template's number in [`Templates::TEMPLATES`](super::Templates::TEMPLATES).
     pub template: usize,
     /// Its index among the template's fields.
     pub field: usize,
-    /// What the lanes of an entry are.
+    /// Kinds of an entry's lanes.
     pub lanes: &'static [LaneKind],
 }
 
-/// The lanes of an entry: the low half of an integer, or at most three characters and their number in
-/// the last byte.
+/// The lanes of an entry: the low 32 bits of an integer, or a string of up to three characters with
+/// its length in the last byte.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct LaneValues(pub [u32; LANES]);
 
-/// An entry that has lanes.
+/// An entry that SIMD can decode.
 pub trait LaneSegment {
     /// Previous values of the module.
     type State;
@@ -47,22 +47,23 @@ pub trait LaneSegment {
     const SEQUENCE: usize;
     /// Number of lanes.
     const COUNT: usize;
-    /// Lanes whose presence the entry has a bit for.
+    /// Lanes that have a presence bit in the entry.
     const OPTIONAL: u32;
-    /// Lanes whose values are copied or count on. Entries of which the last has not all of them are read
-    /// field by field: an absent one leaves no previous value.
+    /// Lanes with copy or increment. If the last entry lacks one of them, the entries are decoded
+    /// field by field, because an absent value empties the previous one.
     const CARRIED: u32;
 
     /// Stores an entry's values, and the presence bits of [`OPTIONAL`](Self::OPTIONAL) lanes.
     fn fill(lanes: &LaneValues, present: u64, out: &mut Self::Out);
 
-    /// Makes the values of the last entry previous ones; `assigned` are the lanes that had one.
+    /// Assigns the values of the last entry to the dictionary; `assigned` are the lanes that have a
+    /// value.
     fn keep(lanes: &LaneValues, assigned: u32, state: &mut Self::State);
 }
 
 impl<'b, K: Kernel> Cursor<'b, K> {
-    /// Decodes the entries of a sequence at once, where nothing was assigned to what their fields
-    /// use; `None`, with no previous value changed, where they are to be read field by field.
+    /// Decodes the entries of a sequence at once, if the dictionary entries of their fields are
+    /// undefined; `None`, without changes, if they must be decoded field by field.
     #[inline(always)]
     pub fn decode_entries<S: LaneSegment>(
         &self,
@@ -74,7 +75,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     }
 }
 
-/// The word of a string in a lane.
+/// Returns the word of a string in a lane.
 #[inline(always)]
 pub fn text_word(lane: u32) -> u64 {
     let lane = u64::from(lane);

@@ -1,4 +1,4 @@
-//! Stands for the reading of entries by vectors where it is not built.
+//! Replaces SIMD decoding of entries where it is not built.
 
 use super::{LaneSegment, SequenceFacts};
 use crate::EngineUnderTest;
@@ -7,7 +7,7 @@ use crate::rt::context::Context;
 use crate::rt::cursor::Cursor;
 use crate::rt::kernel::Kernel;
 
-/// The sequences that vectors read: none.
+/// The sequences that SIMD decodes: none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::rt) struct Sequences;
 

@@ -1,19 +1,20 @@
-//! Whether the shapes of entries repeat.
+//! Detects whether the shapes of entries repeat.
 //!
-//! The shape of an entry is which fields are in the stream, and how long they are. While shapes repeat,
-//! branch predictors foresee them, and entries are read fastest field by field; otherwise by vectors, for
-//! which all shapes are alike. Stop bits tell shapes, so from time to time those of a sequence are looked
-//! up among those of others before.
+//! The shape of an entry is which fields are in the stream, and how long they are. If shapes
+//! repeat, branches are predictable and decoding field by field is fastest; otherwise SIMD is,
+//! whose time does not depend on the shape. Stop bits identify a shape, so sequences are sampled
+//! and their stop bits looked up among earlier ones.
 
-/// Shapes that are remembered.
+/// Number of shapes remembered.
 const SEEN: usize = 256;
-/// New shapes in excess of known ones: the most that are counted, and from where on shapes do not repeat.
+/// Counter of new shapes minus known ones: its maximum, and the threshold above which shapes do not
+/// repeat.
 const EXCESS_MAX: u8 = 8;
 const EXCESS_MIN: u8 = 4;
-/// Bytes that are looked at.
+/// Bytes sampled.
 const BYTES: usize = 64;
 
-/// Shapes of a sequence that were seen.
+/// Recently seen shapes of a sequence.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     excess: u8,
@@ -27,8 +28,8 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// Looks at the entries at the front of what is left of a packet; returns whether those to come are
-    /// likely to have shapes that were not seen before.
+    /// Samples the entries at the front of the rest of a packet; returns true if the following
+    /// entries are likely to have new shapes.
     pub(super) fn look(&mut self, bytes: &[u8]) -> bool {
         let bytes = bytes.get(..BYTES).unwrap_or(bytes);
         let (words, rest) = bytes.as_chunks::<8>();
@@ -36,7 +37,7 @@ impl Shapes {
         last[..rest.len()].copy_from_slice(rest);
         let words = words.iter().copied().chain([last]).map(u64::from_le_bytes);
         let stops = words.fold(0_u64, |stops, word| stops.rotate_left(8) ^ stops_of(word));
-        // Multiplied as Fibonacci hashing does: the top bits depend on all.
+        // Fibonacci hashing: the top bits depend on all bits.
         let place = stops.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SEEN.ilog2());
         let seen = &mut self.seen[place as usize % SEEN];
         self.excess = match *seen == stops {
@@ -48,7 +49,7 @@ impl Shapes {
     }
 }
 
-/// The stop bits of eight bytes, together in one.
+/// Packs the stop bits of eight bytes into one byte.
 fn stops_of(word: u64) -> u64 {
     const STOPS: u64 = 0x8080_8080_8080_8080;
     const TO_TOP: u64 = 0x0002_0408_1020_4081;
@@ -59,7 +60,7 @@ fn stops_of(word: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Looks at 40 bytes of which the stop bits are these, one set after the other; returns what is last said.
+    /// Samples 40 bytes with these stop bits, one set after the other; returns the last result.
     fn look_at(shapes: &mut Shapes, sets: impl Iterator<Item = u64>) -> Option<bool> {
         let bytes = |stops: u64| (0..40).map(move |bit| ((stops >> bit & 1) as u8) << 7);
         sets.map(|stops| shapes.look(&bytes(stops).collect::<Vec<u8>>())).last()

@@ -1,4 +1,4 @@
-//! The sequences of a module, with the plans by which the CPU's vectors read their entries.
+//! The sequences of a module, with the SIMD plans for their entries.
 
 use super::shapes::Shapes;
 use super::{LaneSegment, LaneValues, SequenceFacts};
@@ -10,24 +10,23 @@ use crate::rt::cursor::{Cursor, seldom};
 use crate::rt::kernel::Kernel;
 use std::sync::Arc;
 
-/// Fewer entries are read field by field.
+/// With fewer entries, decoding field by field is faster.
 const ENTRIES_MIN: usize = 2;
-/// Sequences from one that is looked at to the next: no power of two, or one of several in turn might
-/// never be.
+/// Every 251st sequence is sampled. Not a power of two, so that periodic sequences are all sampled.
 const PERIOD: u32 = 251;
 
-/// What it takes to read the entries of a module's sequences.
+/// Data for SIMD decoding of a module's sequences.
 #[derive(Clone, Debug, Default)]
 pub(in crate::rt) struct Sequences {
-    /// Sequences to the next that is looked at.
+    /// Sequences until the next sample.
     left: u32,
-    /// By number in the module, as bits: whether vectors read the entries.
+    /// Bit per sequence number: whether SIMD decodes the entries.
     chosen: u64,
-    /// By number in the module; none where the program's lanes are not the module's.
+    /// By sequence number; `None` if the program's lanes differ from the module's.
     plans: Vec<Option<LanedSequence>>,
-    /// Whether entries are read by vectors whatever they are like.
+    /// True if SIMD is used regardless of the samples.
     are_forced: bool,
-    /// Lanes of the entry that was read last.
+    /// Lanes of the last entry.
     last: LaneValues,
 }
 
@@ -39,8 +38,8 @@ struct LanedSequence {
 }
 
 impl Sequences {
-    /// The sequences of a module that runs a program. `template` gives the index in the set of a template
-    /// of the module.
+    /// Returns the sequences of a module for a program. `template` maps the module's template
+    /// numbers to indexes in the set.
     pub(in crate::rt) fn of(
         facts: &[SequenceFacts],
         program: &Program,
@@ -52,7 +51,7 @@ impl Sequences {
             let field = program.fields_of(template.segment).get(facts.field)?;
             let Storage::Sequence { segment, .. } = field.storage else { return None };
             let run = program.runs.get(program.segment(segment).run? as usize)?;
-            // A module that another version of the generator made may number lanes otherwise.
+            // A module from another generator version may number lanes differently.
             let is_same = run.whole && run.kinds().eq(facts.lanes.iter().copied());
             let plan = run.plan.clone().filter(|plan| is_same && plan.fresh.is_some())?;
             Some(LanedSequence { plan, shapes: Shapes::default(), habit: Habit::default() })
@@ -63,7 +62,7 @@ impl Sequences {
         Self { left: 0, chosen, plans, are_forced, last: LaneValues::default() }
     }
 
-    /// Looks at the entries at the front of what is left of a packet.
+    /// Samples the entries at the front of the rest of a packet.
     #[cold]
     #[inline(never)]
     fn look(&mut self, number: usize, bytes: &[u8]) {
@@ -101,7 +100,8 @@ pub(super) fn decode<'b, S: LaneSegment, K: Kernel>(
     Some(end)
 }
 
-/// Reads entries from the front of `bytes`, which may go on behind the packet; returns how many they take.
+/// Decodes entries from the front of `bytes`, which may extend past the packet; returns the number
+/// of bytes used.
 #[inline(never)]
 fn read<S: LaneSegment>(
     bytes: &[u8],

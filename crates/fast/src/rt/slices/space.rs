@@ -1,27 +1,26 @@
-//! Where encoders write, as a slice: stands in for `window::space` where unsafe code is forbidden.
-//! Messages are put together in a buffer and then copied.
+//! Safe version of `window::space`: encoders write messages to a buffer, which is then copied.
 
-/// Bytes that one step writes, whether or not it keeps them all.
+/// Bytes written by one step, even if it keeps fewer.
 pub(crate) const PIECE: usize = 8;
 
-/// A message of more bytes does not make an encoder keep as much.
+/// Most bytes of the buffer that are kept for later messages.
 const ROOM_MAX: usize = 1 << 20;
 
-/// Where messages are put together.
+/// Buffer in which messages are assembled.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Vec<u8>);
 
-/// The place of a space that was lent for nothing.
+/// Position of a space that was lent and not returned.
 const SPENT: usize = usize::MAX;
 
-/// What is left of the buffer.
+/// The unused rest of the buffer.
 #[derive(Debug)]
 pub(crate) struct Space<'s> {
     bytes: &'s mut [u8],
     at: usize,
 }
 
-/// A place in a buffer that was written up to there.
+/// A position up to which a buffer has been written.
 #[derive(Debug)]
 pub(crate) struct Mark<'s> {
     at: usize,
@@ -29,12 +28,12 @@ pub(crate) struct Mark<'s> {
 }
 
 impl Room {
-    /// Room for a message of so many bytes.
+    /// Creates a buffer for a message of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(vec![0; bytes + PIECE])
     }
 
-    /// Makes it enough for a message of `len` bytes, and some more, but not for one that is huge.
+    /// Grows the buffer for messages of `len` bytes plus a margin, up to the limit.
     pub(crate) fn grow(&mut self, len: usize) {
         let room = len.min(ROOM_MAX) + PIECE;
         if room > self.0.len() {
@@ -42,13 +41,13 @@ impl Room {
         }
     }
 
-    /// Makes it at least twice as much, within the same limit.
+    /// Doubles the buffer, up to the limit.
     pub(crate) fn enlarge(&mut self) {
         self.grow(2 * self.0.len());
     }
 
-    /// Appends to `out` what `write` writes and gives back; nothing if it gives up. Returns how many
-    /// bytes that is.
+    /// Appends the bytes that `write` produces to `out` and returns their number; appends nothing
+    /// if it fails.
     #[inline(always)]
     pub(crate) fn append(
         &mut self,
@@ -62,13 +61,13 @@ impl Room {
 }
 
 impl<'s> Space<'s> {
-    /// The address of the next byte, to compare positions in one room.
+    /// Returns the address of the next byte, to compare positions in one buffer.
     #[inline(always)]
     pub(crate) fn address(&self) -> usize {
         self.at
     }
 
-    /// Lets `write` go on from here. If it gives up, nothing is left.
+    /// Lets `write` continue from here. If it fails, the space is spent.
     #[inline(always)]
     pub(crate) fn lend(&mut self, write: impl FnOnce(Self) -> Option<Self>) -> Option<()> {
         let at = std::mem::replace(&mut self.at, SPENT);
@@ -76,8 +75,8 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// Writes the bytes of a word, the lowest first, and keeps all but `dropped` of them, which is less than
-    /// eight. `None` if there is no room for a piece.
+    /// Writes the bytes of a word, the lowest first, and keeps all but `dropped` (less than eight)
+    /// of them. `None` if there is no room for eight bytes.
     #[inline(always)]
     pub(crate) fn put(&mut self, word: u64, dropped: usize) -> Option<()> {
         *self.bytes.get_mut(self.at..)?.first_chunk_mut()? = word.to_le_bytes();
@@ -85,7 +84,7 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// Whether so many bytes can be written, each by any step.
+    /// True if steps with this many bytes in total can be written.
     #[inline(always)]
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.bytes
@@ -94,7 +93,7 @@ impl<'s> Space<'s> {
             .is_some_and(|left| left >= bytes)
     }
 
-    /// Writes all of these bytes; `None` if there is no room for them and a piece more.
+    /// Writes all of these bytes; `None` if there is no room for them and one more step.
     #[inline]
     pub(crate) fn put_all(&mut self, bytes: &[u8]) -> Option<()> {
         if !self.has_room(bytes.len()) {
@@ -105,19 +104,19 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// The place of the next byte; `None` if this is spent.
+    /// Returns a mark of the current position; `None` if the space is spent.
     #[inline(always)]
     pub(crate) fn mark(&self) -> Option<Mark<'s>> {
         (self.at != SPENT).then_some(Mark { at: self.at, buffer: std::marker::PhantomData })
     }
 
-    /// What was written behind a mark.
+    /// Returns the bytes written after a mark.
     #[inline]
     pub(crate) fn written(&mut self, mark: &Mark<'s>) -> &mut [u8] {
         self.bytes.get_mut(mark.at..self.at).unwrap_or_default()
     }
 
-    /// Keeps so much of what was written behind a mark.
+    /// Keeps only the first `len` bytes written after a mark.
     #[inline]
     pub(crate) fn cut(&mut self, mark: &Mark<'s>, len: usize) {
         self.at = self.at.min(mark.at + len);

@@ -1,28 +1,29 @@
-//! Where encoders write: what a vector has room for behind its bytes.
+//! Output of encoders: the spare capacity of a vector.
 //!
-//! The counterpart of reading ahead, fenced in the same way: one comparison with the fence says that a
-//! piece can be written, and pieces lie one behind the other, so that all in front is initialised.
+//! The counterpart of `window`: one comparison with the fence ensures that a piece of eight bytes
+//! can be written. Pieces are written consecutively, so all bytes before the position are
+//! initialized.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Bytes that one step writes, whether or not it keeps them all.
+/// Bytes written by one step, even if it keeps fewer.
 pub(crate) const PIECE: usize = 8;
 
-/// A message of more bytes does not make an encoder ask for as much each time.
+/// Most bytes reserved in advance; longer messages do not raise it.
 const ROOM_MAX: usize = 1 << 20;
 
-/// How much room an encoder asks a vector for before it writes a message.
+/// Number of bytes an encoder reserves in a vector before it writes a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(usize);
 
-/// The room of one vector; `'s` is the name of that vector, which no other has.
+/// The spare capacity of one vector. The lifetime `'s` is a unique brand of that vector.
 ///
-/// `at` and `fence` lie in one allocation, and from `at` up to `PIECE` bytes behind `fence` it can be
-/// written. Where a [`Mark`] of this name is not behind `at`, all bytes between are initialised: the room is
-/// filled from its start, and nothing but [`cut`](Self::cut), which goes back to what was written, moves `at`
-/// otherwise. Or it is spent: `at` is no place and `fence` null, so that nothing is in front of it, behind a
-/// mark or can be written. The fields are private and every function leaves it so.
+/// Invariant: `at` and `fence` are in one allocation, which is writable from `at` up to `PIECE`
+/// bytes after `fence`. If a [`Mark`] of this brand is not after `at`, all bytes between are
+/// initialized: the space is filled from its start, and only [`cut`](Self::cut) moves `at` back, to
+/// bytes already written. A spent space has a dangling `at` and a null `fence`: it holds no bytes
+/// and cannot be written. The fields are private, and every function preserves the invariant.
 #[derive(Debug)]
 pub(crate) struct Space<'s> {
     at: NonNull<u8>,
@@ -30,10 +31,10 @@ pub(crate) struct Space<'s> {
     name: SpaceName<'s>,
 }
 
-/// Makes a lifetime a name: none can stand for another.
+/// Makes a lifetime an invariant brand: no other lifetime can be substituted.
 type SpaceName<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
-/// A place in a room that was written up to there.
+/// A position up to which a space has been written.
 #[derive(Debug)]
 pub(crate) struct Mark<'s> {
     at: NonNull<u8>,
@@ -41,12 +42,12 @@ pub(crate) struct Mark<'s> {
 }
 
 impl Room {
-    /// Room for a message of so many bytes.
+    /// Creates the size for a message of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(bytes + PIECE)
     }
 
-    /// Makes it enough for a message of `len` bytes, and some more, but not for one that is huge.
+    /// Grows the size for messages of `len` bytes plus a margin, up to the limit.
     pub(crate) fn grow(&mut self, len: usize) {
         let room = len.min(ROOM_MAX) + PIECE;
         if room > self.0 {
@@ -54,13 +55,13 @@ impl Room {
         }
     }
 
-    /// Makes it at least twice as much, within the same limit.
+    /// Doubles the size, up to the limit.
     pub(crate) fn enlarge(&mut self) {
         self.grow(2 * self.0);
     }
 
-    /// Appends to `out` what `write` writes and gives back; nothing if it gives up. Returns how many
-    /// bytes that is.
+    /// Appends the bytes that `write` produces to `out` and returns their number; appends nothing
+    /// if it fails.
     #[inline(always)]
     pub(crate) fn append(
         &mut self,
@@ -73,22 +74,23 @@ impl Room {
         let start = NonNull::from(spare).cast::<u8>();
         let end = write(Space { at: start, fence, name: PhantomData })?;
         let len = end.address().checked_sub(start.addr().get())?;
-        // SAFETY: `write` can have no space of this name but what became of the one it was given. A spent one is in
-        // front of `start`, so `end` is in the spare capacity of `out`, which nobody has touched
-        // meanwhile. It was filled from `start` up to `end`.
+        // SAFETY: because of the brand, `write` can only return a space derived from the one it was
+        // given. A spent one is before `start`, which the check above rejects. So `end` is in the
+        // spare capacity of `out`, which nothing else has changed, and the bytes from `start` to
+        // `end` are initialized.
         unsafe { out.set_len(out.len() + len) };
         Some(len)
     }
 }
 
 impl<'s> Space<'s> {
-    /// The address of the next byte, to compare positions in one room.
+    /// Returns the address of the next byte, to compare positions in one space.
     #[inline(always)]
     pub(crate) fn address(&self) -> usize {
         self.at.addr().get()
     }
 
-    /// Lets `write` go on from here. If it gives up, this is spent.
+    /// Lets `write` continue from here. If it fails, the space is spent.
     #[inline(always)]
     pub(crate) fn lend(&mut self, write: impl FnOnce(Self) -> Option<Self>) -> Option<()> {
         let spent = Self { at: NonNull::dangling(), fence: std::ptr::null(), name: PhantomData };
@@ -96,15 +98,15 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// Writes the bytes of a word, the lowest first, and keeps all but `dropped` of them, which is less than
-    /// eight. `None` if there is no room for a piece.
+    /// Writes the bytes of a word, the lowest first, and keeps all but `dropped` (less than eight)
+    /// of them. `None` if there is no room for a piece.
     #[inline(always)]
     pub(crate) fn put(&mut self, word: u64, dropped: usize) -> Option<()> {
         if self.at.as_ptr().cast_const() > self.fence {
             return None;
         }
-        // SAFETY: `at` is not behind `fence`, so a piece can be written; an array of bytes has no
-        // alignment. What `at` goes on by was written, and is in the room or its end.
+        // SAFETY: `at` is not past `fence`, so a piece can be written; an array of bytes needs no
+        // alignment. `at` advances over written bytes and stays in the space or at its end.
         unsafe {
             self.at.cast::<[u8; PIECE]>().write(word.to_le_bytes());
             self.at = self.at.add(PIECE).sub(dropped % PIECE);
@@ -112,21 +114,21 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// Whether so many bytes can be written, each by any step.
+    /// True if steps with this many bytes in total can be written.
     #[inline(always)]
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         let left = self.fence.addr().wrapping_sub(self.at.addr().get()) as isize;
         isize::try_from(bytes).is_ok_and(|bytes| left >= bytes)
     }
 
-    /// Writes all of these bytes; `None` if there is no room for them and a piece more.
+    /// Writes all of these bytes; `None` if there is no room for them and one more piece.
     #[inline]
     pub(crate) fn put_all(&mut self, bytes: &[u8]) -> Option<()> {
         if !self.has_room(bytes.len()) {
             return None;
         }
-        // SAFETY: so many bytes are in front of `fence`. They are in no use: whatever `bytes` is, it is
-        // borrowed, and the room is not.
+        // SAFETY: this many bytes fit before `fence`. They do not overlap `bytes`, which is
+        // borrowed while the space is owned exclusively.
         unsafe {
             self.at.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
             self.at = self.at.add(bytes.len());
@@ -134,27 +136,28 @@ impl<'s> Space<'s> {
         Some(())
     }
 
-    /// The place of the next byte; `None` if this is spent.
+    /// Returns a mark of the current position; `None` if the space is spent.
     #[inline(always)]
     pub(crate) fn mark(&self) -> Option<Mark<'s>> {
         (!self.fence.is_null()).then_some(Mark { at: self.at, name: PhantomData })
     }
 
-    /// What was written behind a mark.
+    /// Returns the bytes written after a mark.
     #[inline]
     pub(crate) fn written(&mut self, mark: &Mark<'s>) -> &mut [u8] {
         let len = self.at.addr().get().saturating_sub(mark.at.addr().get());
         let start = if len == 0 { self.at } else { mark.at };
-        // SAFETY: a mark of this name is in this room. If it is in front of `at`, all between is
-        // initialised; as long as it is borrowed, so is `self`.
+        // SAFETY: a mark of this brand is in this space. If it is before `at`, all bytes between
+        // are initialized; `self` stays borrowed as long as they are.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) }
     }
 
-    /// Keeps so much of what was written behind a mark.
+    /// Keeps only the first `len` bytes written after a mark.
     #[inline]
     pub(crate) fn cut(&mut self, mark: &Mark<'s>, len: usize) {
         if len < self.at.addr().get().saturating_sub(mark.at.addr().get()) {
-            // SAFETY: a mark of this name is in this room, and so is what is nearer to it than `at`.
+            // SAFETY: a mark of this brand is in this space, and so is any position between it and
+            // `at`.
             self.at = unsafe { mark.at.add(len) };
         }
     }
