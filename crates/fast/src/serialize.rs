@@ -1,5 +1,6 @@
-//! Messages for serde, as the JSON lines of the toolkit have them: absent fields null, decimals `m` and `e`,
-//! bytes, and strings that are not UTF-8, `hex`.
+//! Serializes messages with serde in the form of Tickwire's JSON lines: absent fields are null,
+//! decimals are objects with `m` and `e`, bytes and strings that are not UTF-8 are objects with
+//! `hex`.
 
 use crate::message::{Entries, FieldValue, Message, Record};
 use crate::template::Decimal;
@@ -15,7 +16,7 @@ impl Serialize for Decimal {
     }
 }
 
-/// The fields of the message.
+/// Serializes the fields of the message.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.root().serialize(serializer)
@@ -62,7 +63,7 @@ impl Serialize for FieldValue<'_> {
 
 fn serialize_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     let digits = bytes.iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(digits, "{byte:02x}");
         digits
     });

@@ -1,4 +1,4 @@
-//! Fields found once and read many times, by type: no name, no search and no match on the way.
+//! Typed field handles: found once, then read many times without names, searches or matches.
 
 use crate::dictionary::Word;
 use crate::message::{Entries, FieldHandle, Record};
@@ -6,7 +6,7 @@ use crate::program::{FieldLayout, LANES_MAX, Program, SegmentRef, Storage};
 use crate::template::{Decimal, FieldType};
 use std::marker::PhantomData;
 
-/// Where the value of a field lies in the records of its segment. `K` is what the field holds.
+/// Location of a field's value in the records of its segment. `K` is the kind of value.
 ///
 /// # Examples
 /// ```
@@ -24,12 +24,12 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct Slot<K> {
     segment: SegmentRef,
-    /// Word of the record that has the presence bit.
+    /// Index of the record's word with the presence bit.
     presence_at: u32,
     presence: u64,
-    /// Word of the record that has the value.
+    /// Index of the record's word with the value.
     at: u32,
-    /// Segment of the entries where the field is a sequence.
+    /// Segment of the entries, if the field is a sequence.
     entries: SegmentRef,
     kind: PhantomData<fn() -> K>,
 }
@@ -50,12 +50,12 @@ pub enum Text {}
 #[derive(Debug)]
 pub enum Repeated {}
 
-/// What a [`Slot`] can hold. Closed.
+/// Kinds of values of a [`Slot`]. Sealed.
 pub trait SlotKind: sealed::Kind {}
 
 impl<K: sealed::Kind> SlotKind for K {}
 
-/// What a [`Slot`] of numbers can hold. Closed.
+/// Kinds of numbers of a [`Slot`]. Sealed.
 pub trait NumberKind: SlotKind + sealed::Number {}
 
 impl<K: SlotKind + sealed::Number> NumberKind for K {}
@@ -71,7 +71,7 @@ mod sealed {
 
     pub trait Number: Kind {
         type Number;
-        /// What these words say, the second of which only decimals have.
+        /// Converts a field's words to its number; only decimals use the second word.
         fn of(words: [u64; 2]) -> Self::Number;
     }
 }
@@ -170,7 +170,7 @@ impl sealed::Kind for Repeated {
     }
 }
 
-// Not derived, because `K` is only a mark.
+// Not derived: a derive would require `K: Clone`, but `K` is only a marker.
 impl<K> Clone for Slot<K> {
     fn clone(&self) -> Self {
         *self
@@ -180,32 +180,32 @@ impl<K> Clone for Slot<K> {
 impl<K> Copy for Slot<K> {}
 
 impl<K> Slot<K> {
-    /// Word of the record that has the value.
+    /// Returns the index of the record's word with the value.
     pub(crate) fn at(&self) -> usize {
         self.at as usize
     }
 
-    /// Word of the record that has the presence bit, and the bit.
+    /// Returns the index of the record's word with the presence bit, and the bit.
     pub(crate) fn presence_place(&self) -> (usize, u64) {
         (self.presence_at as usize, self.presence)
     }
 
-    /// The segment that the field belongs to.
+    /// Returns the segment that the field belongs to.
     pub fn segment(&self) -> SegmentRef {
         self.segment
     }
 }
 
 impl Slot<Repeated> {
-    /// The segment that each entry is.
+    /// Returns the segment of the entries.
     pub fn entries(&self) -> SegmentRef {
         self.entries
     }
 }
 
 impl Program {
-    /// The slot of a field; `None` where the field holds something other than `K`, is a constant, or
-    /// is left out by the projection.
+    /// Returns the slot of a field; `None` if the field holds something other than `K`, is a
+    /// constant, or is excluded by the projection.
     pub fn slot<K: SlotKind>(&self, handle: FieldHandle) -> Option<Slot<K>> {
         let field = self.fields_of(handle.segment).get(handle.index)?;
         let (at, entries) = match field.storage {
@@ -226,7 +226,7 @@ impl Program {
 }
 
 impl<'m> Record<'m> {
-    /// The value of a field; `None` where it is absent.
+    /// Returns the value of a field; `None` if it is absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
@@ -239,7 +239,7 @@ impl<'m> Record<'m> {
         Some(K::load(self, slot.at as usize, slot.entries))
     }
 
-    /// The number of a field; `None` where it is absent.
+    /// Returns the number of a field; `None` if it is absent.
     ///
     /// # Panics
     /// If the slot belongs to another segment.
@@ -247,12 +247,12 @@ impl<'m> Record<'m> {
     pub fn read_number<K: NumberKind>(&self, slot: &Slot<K>) -> Option<K::Number> {
         assert_eq!(self.segment(), slot.segment, "the slot belongs to another segment");
         let is_present = self.word(slot.presence_at as usize) & slot.presence != 0;
-        // Behind every record there is room.
+        // Every record is followed by padding, so the second word exists.
         is_present.then(|| K::of([slot.at(), slot.at() + 1].map(|at| self.word(at))))
     }
 }
 
-/// What slots of one segment share, so that a record checks it once for all of them.
+/// Common checks of a segment's slots, so that a record performs them once for all slots.
 ///
 /// # Examples
 /// ```
@@ -278,14 +278,14 @@ pub struct SlotGroup {
     presence_at: u32,
 }
 
-/// A slot of a group, for records of that group alone: with those of another it gives the value of
-/// some other field.
+/// A slot of a group. Use it only with records of that group: with others it reads some other
+/// field.
 #[derive(Debug)]
 pub struct GroupedSlot<K> {
     presence: u64,
     at: u32,
     entries: SegmentRef,
-    /// Compared in debug builds.
+    /// For a check in debug builds.
     group: SlotGroup,
     kind: PhantomData<fn() -> K>,
 }
@@ -299,13 +299,13 @@ impl<K> Clone for GroupedSlot<K> {
 impl<K> Copy for GroupedSlot<K> {}
 
 impl SlotGroup {
-    /// The group that a slot belongs to.
+    /// Returns the group of a slot.
     pub fn of<K: SlotKind>(slot: &Slot<K>) -> Self {
         Self { segment: slot.segment, presence_at: slot.presence_at }
     }
 
-    /// A slot as a member of this group; `None` if it is of another segment, more than 64 optional fields
-    /// away, or not among the first words of its record.
+    /// Returns a slot as a member of this group; `None` if it has another segment, its presence bit
+    /// is in another presence word, or it is not among the first words of its record.
     pub fn member<K: SlotKind>(&self, slot: &Slot<K>) -> Option<GroupedSlot<K>> {
         let Slot { presence, at, entries, kind, .. } = *slot;
         let group = *self;
@@ -316,21 +316,21 @@ impl SlotGroup {
 }
 
 impl<K> GroupedSlot<K> {
-    /// The bit that [`GroupedRecord::presence`] has where the field is present.
+    /// Returns the bit of [`GroupedRecord::presence`] that is set if the field is present.
     pub const fn presence(&self) -> u64 {
         self.presence
     }
 }
 
 impl GroupedSlot<Int> {
-    /// The same slot, of the integer's bits in two's complement.
+    /// Returns the same slot, read as the integer's two's complement bits.
     pub const fn bits(&self) -> GroupedSlot<UInt> {
         let Self { presence, at, entries, group, .. } = *self;
         GroupedSlot { presence, at, entries, group, kind: PhantomData }
     }
 }
 
-/// The entries of a sequence, to be read by slots of one group.
+/// The entries of a sequence, to be read with slots of one group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedEntries<'m> {
     entries: Entries<'m>,
@@ -338,10 +338,10 @@ pub struct GroupedEntries<'m> {
 }
 
 impl<'m> Entries<'m> {
-    /// These entries for slots of a group, which is checked once for all of them.
+    /// Returns these entries for slots of a group; checks the group once for all of them.
     ///
     /// # Panics
-    /// If the group is of another segment.
+    /// If the group has another segment.
     pub fn group(&self, group: &SlotGroup) -> GroupedEntries<'m> {
         assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
         GroupedEntries { entries: *self, group: *group }
@@ -349,7 +349,7 @@ impl<'m> Entries<'m> {
 }
 
 impl<'m> GroupedEntries<'m> {
-    /// The entry at `index`, from 0.
+    /// Returns the entry at `index`, from 0.
     #[inline(always)]
     pub fn entry(&self, index: usize) -> Option<GroupedRecord<'m>> {
         let record = self.entries.entry(index)?;
@@ -357,21 +357,21 @@ impl<'m> GroupedEntries<'m> {
     }
 }
 
-/// A record, to be read by slots of one group.
+/// A record, to be read with slots of one group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedRecord<'m> {
     record: Record<'m>,
-    /// As many words as every record can be read with: the places of slots need no check then.
+    /// Words that are readable in every record, so slots need no bounds check.
     words: &'m [Word; LANES_MAX],
     presence: u64,
     group: SlotGroup,
 }
 
 impl<'m> Record<'m> {
-    /// This record for slots of a group.
+    /// Returns this record for slots of a group.
     ///
     /// # Panics
-    /// If the group is of another segment.
+    /// If the group has another segment.
     #[inline(always)]
     pub fn group(&self, group: &SlotGroup) -> GroupedRecord<'m> {
         assert_eq!(self.segment(), group.segment, "the slots belong to another segment");
@@ -380,16 +380,16 @@ impl<'m> Record<'m> {
 }
 
 impl<'m> GroupedRecord<'m> {
-    /// `None` in a message that was never filled.
+    /// Returns the grouped record; `None` in a message that was never filled.
     #[inline(always)]
     fn new(record: Record<'m>, group: SlotGroup) -> Option<Self> {
         let words = record.first_words()?;
-        // Of a group whose presence lies further off no slot is a member.
+        // A group whose presence word is beyond this array has no members.
         let presence = u64::from_le_bytes(words[group.presence_at as usize % LANES_MAX]);
         Some(Self { record, words, presence, group })
     }
 
-    /// The value of a field; `None` where it is absent.
+    /// Returns the value of a field; `None` if it is absent.
     #[inline(always)]
     pub fn read<K: SlotKind>(&self, slot: &GroupedSlot<K>) -> Option<K::Value<'m>> {
         debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
@@ -399,13 +399,14 @@ impl<'m> GroupedRecord<'m> {
         Some(K::load(&self.record, slot.at as usize, slot.entries))
     }
 
-    /// Which fields of the group are present, a bit each: all that are asked for can be looked up at once.
+    /// Returns the presence bits of the group's fields, so that several fields can be tested at
+    /// once.
     #[inline(always)]
     pub fn presence(&self) -> u64 {
         self.presence
     }
 
-    /// The value of a field that is present, any number where it is absent.
+    /// Returns the value of a present field; undefined if the field is absent.
     #[inline(always)]
     pub fn number<K: NumberKind>(&self, slot: &GroupedSlot<K>) -> K::Number {
         debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
@@ -417,7 +418,7 @@ impl<'m> GroupedRecord<'m> {
         u64::from_le_bytes(self.words[at as usize % LANES_MAX])
     }
 
-    /// The character that a text is, if it is one character; of no meaning where the field is absent.
+    /// Returns the text's character if it has exactly one; undefined if the field is absent.
     #[inline(always)]
     pub fn character(&self, slot: &GroupedSlot<Text>) -> Option<u8> {
         debug_assert_eq!(self.group, slot.group, "the slot belongs to another group");
@@ -459,7 +460,7 @@ mod tests {
         let rows = slot::<Repeated>(&program, "Rows").unwrap();
         let row = slot::<UInt>(&program, "Rows/Row").unwrap();
         let mut decoder = Decoder::new(program);
-        // Count absent; Change -1; Price 5 x 10^-2; Text "A"; rows 3 and 4.
+        // Count is absent; Change -1; Price 5 x 10^-2; Text "A"; rows 3 and 4.
         let bytes = [0xc0, 0x81, 0x80, 0xff, 0xfe, 0x85, 0xc1, 0x82, 0x83, 0x84];
         let decoded = decoder.decode(&bytes).unwrap();
         let root = decoded.message.root();
@@ -484,7 +485,7 @@ mod tests {
         let row = slot::<UInt>(&program, "Rows/Row").unwrap();
         assert!(group.member(&row).is_none(), "a slot of another segment");
         let mut decoder = Decoder::new(program);
-        // Count absent or 4; Change -1; Price 5 x 10^-2; Text "A" or "AB"; no rows.
+        // Count is absent or 4; Change -1; Price 5 x 10^-2; Text "A" or "AB"; no rows.
         for (bytes, is_present, character) in [
             (&[0xc0, 0x81, 0x80, 0xff, 0xfe, 0x85, 0xc1, 0x80][..], false, Some(b'A')),
             (&[0xc0, 0x81, 0x85, 0xff, 0xfe, 0x85, 0x41, 0xc2, 0x80][..], true, None),

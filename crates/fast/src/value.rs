@@ -1,11 +1,11 @@
-//! Values of fields as Rust's types and as text.
+//! Conversion of field values to Rust types and text.
 
 use crate::message::{Entries, FieldValue, Message, Record};
 use crate::template::Decimal;
 use std::fmt::{self, Write as _};
 
 impl<'m> FieldValue<'m> {
-    /// The value of an unsigned integer, or of a signed one that is not negative.
+    /// Returns the value of an unsigned integer, or of a signed one that is not negative.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         match self {
@@ -15,7 +15,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The value of a signed integer, or of an unsigned one that fits.
+    /// Returns the value of a signed integer, or of an unsigned one that fits.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self {
@@ -25,7 +25,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The value of a decimal, or of an integer that fits its mantissa.
+    /// Returns the value of a decimal, or of an integer that fits its mantissa.
     #[must_use]
     pub fn as_decimal(self) -> Option<Decimal> {
         match self {
@@ -34,7 +34,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The nearest floating-point number to a decimal or an integer.
+    /// Returns the nearest floating-point number to a decimal or an integer.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         match self {
@@ -43,7 +43,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The text of a string; `None` for one that is not UTF-8, as a lenient decoder lets pass.
+    /// Returns the text of a string; `None` if it is not UTF-8, which lenient decoders accept.
     #[must_use]
     pub fn as_str(self) -> Option<&'m str> {
         match self {
@@ -52,7 +52,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The bytes of a string or byte vector.
+    /// Returns the bytes of a string or byte vector.
     #[must_use]
     pub fn as_bytes(self) -> Option<&'m [u8]> {
         match self {
@@ -61,7 +61,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The fields of a group, or of what a dynamic reference held.
+    /// Returns the fields of a group, or of the content of a dynamic reference.
     #[must_use]
     pub fn as_record(self) -> Option<Record<'m>> {
         match self {
@@ -70,7 +70,7 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// The entries of a sequence.
+    /// Returns the entries of a sequence.
     #[must_use]
     pub fn as_entries(self) -> Option<Entries<'m>> {
         match self {
@@ -79,14 +79,14 @@ impl<'m> FieldValue<'m> {
         }
     }
 
-    /// Whether there is a value.
+    /// True if there is a value.
     #[must_use]
     pub fn is_present(self) -> bool {
         !matches!(self, Self::Absent | Self::Discarded)
     }
 }
 
-/// The field has no value, or one that the type wanted does not hold.
+/// The field has no value, or a value that does not convert to the requested type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConversionError {
     wanted: &'static str,
@@ -123,7 +123,8 @@ conversions! {
     &'m [u8], "a slice of bytes", as_bytes;
 }
 
-/// `Name(id) {field: value, ...}`, to read: absent fields are left out, strings quoted, bytes `0x` and digits.
+/// Formats as `Name(id) {field: value, ...}` for people: absent fields are omitted, strings quoted,
+/// bytes are `0x` and digits.
 impl fmt::Display for Message {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.template_name())?;
@@ -134,7 +135,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// `{field: value, ...}`, as of a [`Message`].
+/// Formats as `{field: value, ...}`, like a [`Message`].
 impl fmt::Display for Record<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_char('{')?;
@@ -149,7 +150,7 @@ impl fmt::Display for Record<'_> {
     }
 }
 
-/// The value as in a [`Message`]'s text; nothing for an absent field.
+/// Formats as in a [`Message`]'s text; an absent field is empty.
 impl fmt::Display for FieldValue<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

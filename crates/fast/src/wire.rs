@@ -1,4 +1,4 @@
-//! The wire types: integers, strings, vectors and presence maps, read from a slice.
+//! Reads the wire types from a slice: integers, strings, vectors and presence maps.
 //!
 //! Spec: FAST 1.1 §10.
 
@@ -6,38 +6,38 @@ use std::ops::Add;
 
 use crate::error::ErrorKind;
 
-/// How much of the reportable errors a decoder lets pass.
+/// Which reportable errors a decoder tolerates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conformance {
-    /// Every reportable error (R code) is counted and decoding goes on with the best reading.
+    /// Counts every reportable error (R code) and continues with the most plausible value.
     Lenient,
-    /// Reportable errors that leave a value in doubt (R1, R2, R3, R4, R5, R9) are errors; encodings
-    /// that are only longer than needed (R6, R7, R8) have a certain value and are counted.
+    /// Reportable errors that make a value doubtful (R1, R2, R3, R4, R5, R9) are errors; overlong
+    /// encodings (R6, R7, R8) have a certain value and are counted.
     #[default]
     Strict,
-    /// Every reportable error is an error: only what a canonical encoder writes passes.
+    /// Every reportable error is an error: accepts only the output of a canonical encoder.
     Canonical,
 }
 
-/// How often reportable errors were let pass since the decoder was made.
+/// Number of reportable errors tolerated since the decoder was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// R1: exponent outside -63 to 63.
     pub decimal_range: u64,
     /// R2: a unicode string that is not UTF-8.
     pub invalid_utf8: u64,
-    /// R6: integer longer than needed.
+    /// R6: integer longer than necessary.
     pub overlong_integer: u64,
-    /// R7: presence map longer than needed.
+    /// R7: presence map longer than necessary.
     pub overlong_presence_map: u64,
-    /// R8: presence-map bits that the template does not use.
+    /// R8: set presence-map bits that the template does not use.
     pub presence_map_bits: u64,
-    /// R9: string with more leading zeros than needed.
+    /// R9: string with more leading zeros than necessary.
     pub overlong_string: u64,
 }
 
 impl Findings {
-    /// All of them together.
+    /// Returns the sum of all counters.
     pub fn total(&self) -> u64 {
         self.decimal_range
             + self.invalid_utf8
@@ -65,15 +65,15 @@ impl Add for Findings {
 
 const STOP: u8 = 0x80;
 
-/// Reads wire types from a slice, and judges reportable errors.
+/// Reads wire types from a slice, and tolerates or raises reportable errors.
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
     pos: usize,
     conformance: Conformance,
     findings: &'b mut Findings,
-    /// More bytes may come: what is too long must not be waited for.
+    /// True if more bytes may arrive: fields that are too long must be rejected, not waited for.
     streaming: bool,
-    /// End of the vector that the input has only the beginning of.
+    /// End of the incomplete byte vector or string, if its length is known.
     field_end: Option<usize>,
 }
 
@@ -86,17 +86,18 @@ impl<'b> Reader<'b> {
         Self { bytes, pos: 0, conformance, findings, streaming: false, field_end: None }
     }
 
-    /// A reader of what has arrived of a stream.
+    /// Returns a reader for the bytes of a stream received so far.
     pub(crate) fn streaming(self) -> Self {
         Self { streaming: true, ..self }
     }
 
-    /// End of the vector that the input has only the beginning of; `None` if it ends in something else.
+    /// Returns the end of the byte vector or string in which the input ends; `None` if it ends
+    /// elsewhere.
     pub(crate) fn field_end(&self) -> Option<usize> {
         self.field_end
     }
 
-    /// Bytes not read yet.
+    /// Returns the number of unread bytes.
     #[inline]
     pub(crate) fn remaining(&self) -> usize {
         self.bytes.len() - self.pos
@@ -107,20 +108,20 @@ impl<'b> Reader<'b> {
         self.pos
     }
 
-    /// Everything there is to read, from the start.
+    /// Returns all bytes, from the start.
     #[inline]
     pub(crate) fn bytes(&self) -> &'b [u8] {
         self.bytes
     }
 
-    /// Goes on from a position inside [`bytes`](Self::bytes).
+    /// Continues at a position inside [`bytes`](Self::bytes).
     #[inline]
     pub(crate) fn set_position(&mut self, position: usize) {
         debug_assert!(position <= self.bytes.len());
         self.pos = position;
     }
 
-    /// Passes or raises a reportable error.
+    /// Counts or raises a reportable error.
     #[cold]
     pub(crate) fn report(&mut self, kind: ErrorKind) -> Result<(), ErrorKind> {
         let (count, raised_from) = match kind {
@@ -152,7 +153,7 @@ impl<'b> Reader<'b> {
         Ok(byte)
     }
 
-    /// An unsigned integer of at most 64 bits. More is D2.
+    /// Reads an unsigned integer of at most 64 bits; more is D2.
     #[inline(always)]
     pub(crate) fn unsigned(&mut self) -> Result<u64, ErrorKind> {
         let first = self.byte()?;
@@ -188,7 +189,7 @@ impl<'b> Reader<'b> {
         Err(ErrorKind::Truncated)
     }
 
-    /// A nullable unsigned integer; `None` is NULL.
+    /// Reads a nullable unsigned integer; `None` is NULL.
     #[inline(always)]
     pub(crate) fn unsigned_nullable(&mut self) -> Result<Option<u64>, ErrorKind> {
         let start = self.pos;
@@ -199,7 +200,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// 2^64 stands for 2^64 - 1, the one nullable value that needs a 65th bit.
+    /// Handles 2^64, which encodes 2^64 - 1: the only nullable value that needs a 65th bit.
     #[cold]
     fn largest_nullable(&mut self, start: usize) -> Result<Option<u64>, ErrorKind> {
         match self.wide_from(start)? {
@@ -208,7 +209,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A signed integer of at most 64 bits. More is D2.
+    /// Reads a signed integer of at most 64 bits; more is D2.
     #[inline(always)]
     pub(crate) fn signed(&mut self) -> Result<i64, ErrorKind> {
         let first = self.byte()?;
@@ -223,7 +224,7 @@ impl<'b> Reader<'b> {
         let start = self.pos - 1;
         let second = self.byte()?;
         value = value << 7 | i64::from(second & !STOP);
-        // The second byte's sign bit may not repeat what the first says alone.
+        // Overlong: the first byte only repeats the sign bit of the second.
         if (first == 0 || first == 0x7f) && (first ^ second) & 0x40 == 0 {
             self.report(ErrorKind::OverlongInteger)?;
         }
@@ -245,7 +246,7 @@ impl<'b> Reader<'b> {
         i64::try_from(self.wide_signed()?).map_err(|_| ErrorKind::IntegerRange)
     }
 
-    /// A nullable signed integer; `None` is NULL.
+    /// Reads a nullable signed integer; `None` is NULL.
     #[inline(always)]
     pub(crate) fn signed_nullable(&mut self) -> Result<Option<i64>, ErrorKind> {
         let start = self.pos;
@@ -260,15 +261,15 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A signed integer again from `start`, where it did not fit 64 bits. Deltas and the largest
-    /// nullable value need one bit more.
+    /// Reads a signed integer again from `start`, because it exceeded 64 bits. Deltas and the
+    /// largest nullable value need one bit more.
     #[cold]
     pub(crate) fn wide_from(&mut self, start: usize) -> Result<i128, ErrorKind> {
         self.pos = start;
         self.wide_signed()
     }
 
-    /// A signed integer of any length whose value fits 67 bits; more is D2.
+    /// Reads a signed integer of any length whose value fits 67 bits; more is D2.
     #[cold]
     fn wide_signed(&mut self) -> Result<i128, ErrorKind> {
         let mut byte = self.byte()?;
@@ -283,7 +284,7 @@ impl<'b> Reader<'b> {
         Ok(value)
     }
 
-    /// The bytes of an ascii string, up to and with the one with the stop bit, as on the wire.
+    /// Returns the bytes of an ascii string as on the wire, including the byte with the stop bit.
     #[inline(always)]
     fn stop_bit_bytes(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
@@ -309,7 +310,7 @@ impl<'b> Reader<'b> {
         Ok(&rest[..=last])
     }
 
-    /// An ascii string. The last byte of the result still has its stop bit.
+    /// Reads an ascii string. The last byte of the result still has its stop bit.
     #[inline(always)]
     pub(crate) fn ascii(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
         let wire = self.stop_bit_bytes(max)?;
@@ -319,7 +320,7 @@ impl<'b> Reader<'b> {
         self.ascii_with_preamble(wire, 0)
     }
 
-    /// A nullable ascii string; `None` is NULL.
+    /// Reads a nullable ascii string; `None` is NULL.
     #[inline(always)]
     pub(crate) fn ascii_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
         let wire = self.stop_bit_bytes(max)?;
@@ -333,7 +334,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads a string that starts with a zero byte: `empty_at` zeros before the last byte are the
-    /// empty string, one more is a NUL, anything else is overlong (R9).
+    /// empty string, one more is a NUL; other counts are overlong (R9).
     fn ascii_with_preamble(
         &mut self,
         wire: &'b [u8],
@@ -350,14 +351,14 @@ impl<'b> Reader<'b> {
         Ok(if all_zero { &wire[wire.len() - 1..] } else { &wire[zeros..] })
     }
 
-    /// The bytes of a unicode string or byte vector.
+    /// Returns the bytes of a unicode string or byte vector.
     #[inline]
     pub(crate) fn vector(&mut self, max: u32) -> Result<&'b [u8], ErrorKind> {
         let len = self.unsigned()?;
         self.vector_of(len, max)
     }
 
-    /// The bytes of a nullable unicode string or byte vector; `None` is NULL.
+    /// Returns the bytes of a nullable unicode string or byte vector; `None` is NULL.
     #[inline]
     pub(crate) fn vector_nullable(&mut self, max: u32) -> Result<Option<&'b [u8]>, ErrorKind> {
         match self.unsigned_nullable()? {
@@ -386,7 +387,7 @@ impl<'b> Reader<'b> {
         Ok(value)
     }
 
-    /// A presence map.
+    /// Reads a presence map.
     #[inline(always)]
     pub(crate) fn presence_map(&mut self) -> Result<PresenceMap<'b>, ErrorKind> {
         let first = self.byte()?;
@@ -424,7 +425,7 @@ impl<'b> Reader<'b> {
         Ok(PresenceMap { bits, more })
     }
 
-    /// Reports bits left over at the end of a segment (R8).
+    /// Reports unused bits at the end of a segment (R8).
     #[inline]
     pub(crate) fn finish_map(&mut self, map: &PresenceMap<'b>) -> Result<(), ErrorKind> {
         if map.bits != 0 || !map.more.is_empty() {
@@ -442,7 +443,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The bits of a presence map that are not used up yet.
+/// The remaining bits of a presence map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PresenceMap<'b> {
     /// The next bits, the first at the top; at most 63.
@@ -451,11 +452,12 @@ pub(crate) struct PresenceMap<'b> {
     more: &'b [u8],
 }
 
-/// Bits that [`PresenceMap`] holds in its word.
+/// Bits in the word of a [`PresenceMap`].
 pub(crate) const WORD_BITS: u32 = 63;
 
 impl PresenceMap<'_> {
-    /// The next bit, of a map that has at most [`WORD_BITS`] in use. Bits past the end are 0.
+    /// Consumes the next bit of a map of which at most [`WORD_BITS`] bits are used. Bits past the
+    /// end are 0.
     #[inline]
     pub(crate) fn take(&mut self) -> bool {
         let bit = self.bits >> 63 != 0;
@@ -463,19 +465,20 @@ impl PresenceMap<'_> {
         bit
     }
 
-    /// Whether the next bit is set, without using it up.
+    /// Returns the next bit without consuming it.
     #[inline]
     pub(crate) fn peek(&self) -> bool {
         self.bits >> 63 != 0
     }
 
-    /// The bits that are left, the next at the top, unless there are more than the word holds.
+    /// Returns the remaining bits, the next at the top; `None` if the word does not hold all of
+    /// them.
     #[inline]
     pub(crate) fn bits(&self) -> Option<u64> {
         self.more.is_empty().then_some(self.bits)
     }
 
-    /// Uses up `count` bits.
+    /// Consumes `count` bits.
     #[inline]
     pub(crate) fn skip(&mut self, count: u32) {
         self.bits = self.bits.checked_shl(count).unwrap_or(0);
@@ -494,7 +497,7 @@ impl<'b> WideMap<'b> {
         Self { map, used: 0 }
     }
 
-    /// The map of a template whose id bit is taken already.
+    /// Returns the map of a template whose id bit is already consumed.
     pub(crate) fn after_first(map: PresenceMap<'b>) -> Self {
         Self { map, used: 1 }
     }

@@ -1,11 +1,11 @@
-//! A warm decoder allocates nothing, whatever the feed.
+//! After warm-up a decoder does not allocate, for any feed.
 
 mod support;
 
 use support::{CORPORA, ENGINES, packets};
 use tickwire_fast::{Decoder, FieldLayout, FieldValue, Visitor};
 
-/// Sums what it sees, so that nothing can be left out.
+/// Sums the values, so that the compiler cannot remove the visits.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -23,7 +23,7 @@ impl Visitor for Sum {
     }
 }
 
-/// Messages after which all buffers have their size.
+/// Warm-up messages: afterwards all buffers have their final size.
 const WARMING: usize = 1_000;
 
 fn decode_all(decoder: &mut Decoder, packets: &[&[u8]], preamble: usize) -> usize {
@@ -57,8 +57,8 @@ fn a_warm_decoder_allocates_nothing() {
         let Some((program, file)) = corpus.load() else { continue };
         let packets = packets(&file);
         let mut decoder = corpus.decoder(&program, engine);
-        // Machine code bails out while the message has too little room, and is left out for some messages then: its own
-        // buffers grow when it is next used.
+        // Machine code bails out while the message's buffers are too small, and is then skipped for
+        // some messages; its own buffers grow when it is used again.
         let mut warmed = 0;
         while warmed < WARMING {
             warmed += decode_all(&mut decoder, &packets, corpus.preamble);

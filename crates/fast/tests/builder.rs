@@ -1,4 +1,4 @@
-//! Messages built field by field: what is taken and what is refused.
+//! Messages built field by field: which calls succeed and which fail.
 
 use std::sync::Arc;
 use tickwire_fast::{

@@ -1,8 +1,8 @@
-//! Memory that template files make a program take: in step with what decoders need, and bounded.
+//! Memory of programs compiled from template files is proportionate and bounded.
 
 use tickwire_fast::{CompileError, CompileOptions, Program, TemplateSet};
 
-/// A file of some 40 KB whose references multiply to `outer` times 64 sequences.
+/// A file of about 40 KB whose references expand to `outer` times 64 sequences.
 fn multiplying(outer: usize) -> TemplateSet {
     let sequences: String = (0..64)
         .map(|index| format!("<sequence name='s{index}'><uInt32 name='a{index}'/></sequence>"))
@@ -22,7 +22,7 @@ fn sequences_of_one_field_take_less_than_five_kilobytes_each() {
     let mut program = None;
     let memory = allocation_counter::measure(|| program = Some(Program::compile(set)));
     assert!(matches!(program, Some(Ok(_))));
-    // 6,400 sequences; tables for presence maps that they do not have would take 6 KB each.
+    // 6,400 sequences; tables for presence maps that do not occur would take 6 KB each.
     assert!(memory.bytes_max < 6_400 * 5_120, "{} bytes", memory.bytes_max);
 }
 

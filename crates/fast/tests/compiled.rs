@@ -1,5 +1,5 @@
-//! Machine code gives what the portable engine gives: values, lengths and errors, for whole messages,
-//! cut ones and spoiled ones, alone and with others behind them, with dictionaries kept and emptied.
+//! Machine code equals the portable engine: values, lengths and errors, for whole, truncated and
+//! corrupted messages, with and without bytes after them, with dictionaries kept and reset.
 
 mod support;
 
@@ -14,8 +14,8 @@ use tickwire_fast::{
 use tickwire_testing::Choices;
 use tickwire_testing::{Need, skip};
 
-/// Every operator and presence that machine code is made for, in fields and in entries; templates
-/// that share entries; one whose fields have a dictionary of their own.
+/// Every operator and presence that machine code supports, in fields and in entries; templates that
+/// share entries; one whose fields have a dictionary of their own.
 const XML: &str = r#"<templates>
     <template name="Entries" id="1">
         <uInt32 name="Number"/><uInt64 name="Time"/><int64 name="Skew" presence="optional"/>
@@ -75,14 +75,14 @@ fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
 }
 
-/// Portable; machine code, with nothing behind the packet; the same with other bytes there, and with
-/// vectors where this CPU has them.
+/// Portable; machine code without bytes after the packet; machine code with other bytes there, and
+/// with SIMD if this CPU supports it.
 type Decoders = [Decoder; 3];
-/// Their engines. Code is shared: what the second has made, the third uses.
+/// The engines of these decoders. They share code: the third uses code compiled by the second.
 const ENGINES: [EngineUnderTest; 3] =
     [EngineUnderTest::Portable, EngineUnderTest::MachineCode, EngineUnderTest::Automatic];
 
-/// Decodes the same packet by all and returns whether it was decoded to its end.
+/// Decodes the same packet with all decoders and returns true if it was decoded to its end.
 fn same(decoders: &mut Decoders, packet: &[u8]) -> bool {
     decoders.iter_mut().for_each(Decoder::begin_packet);
     let buffer: Vec<u8> = packet.iter().copied().chain((0..=255).cycle().take(1000)).collect();
@@ -113,7 +113,7 @@ fn decoders_of(program: &Arc<Program>, reset: ResetPolicy, limits: Limits) -> De
     })
 }
 
-/// The portable engine and machine code for a template file, if this build has the latter.
+/// Returns the decoders for a template file, if this build has machine code.
 fn decoders(xml: &str, reset: ResetPolicy, limits: Limits) -> Option<(Decoders, Arc<Program>)> {
     let program = Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap());
     let decoders = decoders_of(&program, reset, limits);
@@ -140,7 +140,7 @@ fn agree(reset: ResetPolicy, rounds: u64) {
             _ = encoder.encode(message, &mut packet);
         }
         whole += u32::from(same(&mut decoders, &packet));
-        // What is spoiled must leave no trace in what both know of whole packets.
+        // A corrupted packet must not change the state of the decoders for whole packets.
         let before = decoders.clone();
         for at in 0..packet.len() {
             decoders.clone_from(&before);
@@ -155,8 +155,8 @@ fn agree(reset: ResetPolicy, rounds: u64) {
     assert!(u64::from(whole) > rounds / 2, "{whole} packets decoded");
 }
 
-/// What the entries of a message leave behind is what the next message goes on from, however many entries
-/// the room that earlier messages made just holds.
+/// The next message continues from the values of a message's last entry, even if the entries
+/// exactly fill the memory that earlier messages reserved.
 #[test]
 fn the_last_entry_in_the_room_there_is_is_kept() {
     for fields in 1..8 {
@@ -174,8 +174,9 @@ fn the_last_entry_in_the_room_there_is_is_kept() {
             };
             for first in [1, 2, 5] {
                 for count in first..40u8 {
-                    // One message that makes room, one that may fill it, and some that take all from before,
-                    // so many that no message but the last of them is near the end of the bytes.
+                    // One message that reserves memory, one that may fill it, and then messages
+                    // that copy everything: so many that only the last ones are near the end of the
+                    // bytes.
                     let counts = [(first, true), (count, true)].into_iter().chain([(1, false); 40]);
                     let mut packet = Vec::new();
                     for (count, is_sent) in counts {

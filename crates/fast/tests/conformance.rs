@@ -1,4 +1,4 @@
-//! The conformance cases beside the project, decoded strictly by every engine.
+//! Conformance cases, decoded strictly by every engine.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{ENGINES, hex, vector_json};
 use tickwire_fast::{Decoder, DecoderOptions, EngineUnderTest, ErrorKind, Program, TemplateSet};
 use tickwire_testing::vectors;
 
-/// What came out of a case: messages and the code of the error that ended it.
+/// Returns the messages of a case and the code of the error that ended it.
 fn run(case: &Json, engine: EngineUnderTest) -> (Vec<Json>, Json) {
     let set = match TemplateSet::parse(case["template_xml"].as_str().unwrap()) {
         Ok(set) => set,

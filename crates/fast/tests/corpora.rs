@@ -1,4 +1,4 @@
-//! Real captures beside the project: every message equal to what two independent decoders found.
+//! Recorded captures: every message equals the output of two independent decoders.
 
 mod support;
 
@@ -47,7 +47,7 @@ fn every_message_of_every_capture_has_its_expected_values() {
     }
 }
 
-/// A stream that arrives a few bytes at a time gives the same messages as whole packets.
+/// A stream that arrives a few bytes at a time decodes to the same messages as whole packets.
 #[test]
 fn a_stream_cut_anywhere_gives_the_same_messages() {
     for corpus in CORPORA.iter().filter(|corpus| corpus.preamble == 0) {

@@ -1,5 +1,5 @@
-//! Limits, findings and shapes at their edges, by every engine: each pass and each failure is one number away
-//! from the other.
+//! Limits, findings and shapes at their boundaries, with every engine: each success differs from a
+//! failure by one.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ const XML: &str = r#"<templates>
         <sequence name="s"><byteVector name="v"/></sequence></template>
     </templates>"#;
 
-/// A message of each template: of `Plain` and `Other` with three entries; the text has two characters.
+/// A message of each template, with three entries in `Plain` and `Other`; the text has two
+/// characters.
 const MESSAGES: [&[u8]; 3] = [
     &[0xf0, 0x81, 0x85, 0x86],
     &[0xf0, 0x82, 0x85, b'A', b'B' | 0x80, 0x83, 0xc0, 0x81, 0x82, 0xc0, 0x81, 0x83, 0x80, 0x81],
@@ -35,8 +36,8 @@ fn program(xml: &str) -> Arc<Program> {
     Arc::new(Program::compile(TemplateSet::parse(xml).unwrap()).unwrap())
 }
 
-/// What an engine makes of a message that it has decoded before, so that nothing is new to it: its text, or the
-/// kind of its error.
+/// Returns the result of an engine for a message that it has decoded before (so that it is warm):
+/// its text, or the kind of its error.
 fn outcome(
     program: &Arc<Program>,
     engine: EngineUnderTest,
@@ -59,8 +60,8 @@ fn outcome(
     last
 }
 
-/// The bytes of a message with others behind, as quick engines read ahead and leave what is near the end to
-/// others.
+/// Returns a message followed by other bytes: fast engines read ahead, and leave messages near the
+/// end of the bytes to others.
 fn with_more(message: &[u8]) -> Vec<u8> {
     [message, &[0x80; 256]].concat()
 }
@@ -118,8 +119,8 @@ fn all_engines_need_the_same_memory_for_a_message() {
 #[test]
 fn all_engines_count_the_same_findings() {
     let program = program(XML);
-    // An integer longer than needed; in an entry; a presence map longer than needed; a bit that the template
-    // does not use; in an entry.
+    // An overlong integer; the same in an entry; an overlong presence map; an unused presence-map
+    // bit; the same in an entry.
     let odd: [(&[u8], [u64; 3]); 5] = [
         (&[0xf0, 0x81, 0x00, 0x85, 0x86], [1, 0, 0]),
         (&[0xf0, 0x82, 0x85, b'A' | 0x80, 0x82, 0xc0, 0x00, 0x81, 0x82, 0x80, 0x81], [1, 0, 0]),
@@ -148,11 +149,11 @@ fn all_engines_count_the_same_findings() {
     }
 }
 
-/// Presence-map bits of an entry that vectors look up: three bytes have them.
+/// Presence-map bits of an entry that the SIMD engine looks up: three bytes of seven bits.
 const MAP_BITS: usize = 21;
 
-/// A sequence whose entries have so many fields: as many copied ones as vectors look up, at the end, and before
-/// them those that are always sent.
+/// A sequence whose entries have `count` fields: the last ones are copied, as many as SIMD looks
+/// up; those before are always sent.
 fn many_lanes(count: usize) -> String {
     let mut fields = String::new();
     for index in 0..count {
@@ -166,7 +167,7 @@ fn is_copied(field: usize, count: usize) -> bool {
     field >= count.saturating_sub(MAP_BITS)
 }
 
-/// A presence map of `count` fields of which those in `sent` are set.
+/// Returns a presence map of `count` fields with the bits of those in `sent` set.
 fn map(count: usize, sent: &[usize]) -> Vec<u8> {
     let mut map = vec![0_u8; count.div_ceil(7)];
     for &field in sent {
@@ -179,7 +180,8 @@ fn map(count: usize, sent: &[usize]) -> Vec<u8> {
     map
 }
 
-/// An entry of [`many_lanes`] in which these copied fields are sent, with their numbers and `more` as values.
+/// Returns an entry of [`many_lanes`] in which these copied fields are sent; values are the field's
+/// number plus `more`.
 fn entry_of(count: usize, sent: &[usize], more: u8) -> Vec<u8> {
     let first = count.saturating_sub(MAP_BITS);
     let bits: Vec<usize> = sent.iter().map(|field| field - first).collect();
@@ -201,8 +203,8 @@ fn each_lane_is_read_where_it_is_the_only_one_sent() {
         let copied: Vec<usize> = (0..count).filter(|&field| is_copied(field, count)).collect();
         for from in copied.clone() {
             for until in [from + 1, count] {
-                // All fields in the first entry; of the copied ones those of a range in the second, none in the
-                // third.
+                // The first entry sends all fields, the second a range of the copied ones, the
+                // third none of them.
                 let sent: Vec<usize> = (from..until).collect();
                 let entries = [(&copied, 0), (&sent, 40), (&Vec::new(), 80)];
                 let mut bytes = vec![0xc0, 0x81, 0x83];
@@ -233,7 +235,7 @@ fn each_lane_is_read_where_it_is_the_only_one_sent() {
 
 #[test]
 fn an_entrys_presence_map_that_is_longer_than_needed_is_counted_by_all_engines() {
-    // All fields are copied; maps have three bytes at most.
+    // All fields are copied; maps have at most three bytes.
     const COUNT: usize = 15;
     let program = program(&many_lanes(COUNT));
     let all: Vec<usize> = (0..COUNT).collect();
@@ -259,12 +261,12 @@ fn an_entrys_presence_map_that_is_longer_than_needed_is_counted_by_all_engines()
 
 #[test]
 fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
-    // A message of a long template makes room for many entries.
+    // A message of a long template reserves memory for many entries.
     let field = r#"<uInt32 name="x" presence="optional"><copy/></uInt32>"#;
     let long =
         format!(r#"<template name="Long" id="4">{}</template></templates>"#, field.repeat(400));
     let program = program(&XML.replace("</templates>", &long));
-    // In the second template: how a message begins, and an entry.
+    // For the second template: the start of a message, and an entry.
     let message = |entries: u32| {
         let mut bytes = MESSAGES[1][..5].to_vec();
         bytes.push(0x80 | entries as u8);
@@ -298,7 +300,7 @@ fn a_sequence_of_just_too_many_entries_is_refused_whatever_room_there_is() {
 
 #[test]
 fn siblings_are_no_deeper_than_one() {
-    // One more than references, and than groups, may be nested.
+    // One more level than references, and than groups, may be nested.
     const REFERENCES: usize = Limits::DEPTH_MAX as usize + 1;
     let references = "<templateRef/>".repeat(REFERENCES);
     let mut groups = String::new();
@@ -314,7 +316,7 @@ fn siblings_are_no_deeper_than_one() {
     let program = program(&xml);
     let mut bytes = vec![0xc0, 0x81];
     (0..REFERENCES).for_each(|index| bytes.extend([0xc0, 0x82, 0x80 | index as u8]));
-    // The template id's bit and one a group.
+    // The template id's bit and one bit per group.
     let mut in_groups = map(REFERENCES + 1, &(0..=REFERENCES).collect::<Vec<_>>());
     in_groups.push(0x83);
     (0..REFERENCES).for_each(|index| in_groups.extend([0xc0, 0x80 | index as u8]));

@@ -1,4 +1,4 @@
-//! A warm builder, encoder and packet encoder allocate nothing, whatever the feed.
+//! After warm-up, builder, encoder and packet encoder do not allocate, for any feed.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn a_warm_encoder_allocates_nothing() {
         let options = EncoderOptions::default().reset(corpus.reset);
         let mut encoder = Encoder::with_options(program.clone(), options);
         let mut out = Vec::new();
-        // The journal of a second pass also holds what the first left behind.
+        // The journal of the second pass also holds the values left by the first.
         for _ in 0..2 {
             encode_all(&mut encoder, &messages, &mut out);
             encoder.reset();

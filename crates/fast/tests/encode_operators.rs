@@ -1,7 +1,7 @@
-//! Every operator's table, encoded: values in order and the bytes each must become.
+//! The tables of every operator, encoded: values in order, and the expected bytes of each.
 //!
-//! A step is a value and the whole message in hexadecimal, or the code of its error. The bytes are
-//! worked out by hand from FAST 1.1 §6.3 and §10, and read back by a canonical decoder.
+//! A step is a value and the whole message in hexadecimal, or the code of its error. The bytes were
+//! derived by hand from FAST 1.1 §6.3 and §10; a canonical decoder reads them back.
 
 mod support;
 
@@ -19,7 +19,7 @@ enum Given {
     Int(i128),
     Text(&'static [u8]),
     Scaled(i64, i32),
-    /// An optional constant.
+    /// An optional constant, present.
     Present,
 }
 
@@ -33,7 +33,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A bench for the templates in `xml`.
+    /// Creates a bench for the templates in `xml`.
     fn templates(xml: &str) -> Self {
         let set = TemplateSet::parse(&format!("<templates>{xml}</templates>")).expect(xml);
         let program = Arc::new(Program::compile(set).expect(xml));
@@ -46,7 +46,7 @@ impl Bench {
         }
     }
 
-    /// A bench for a template of id 1 with these fields.
+    /// Creates a bench for a template with id 1 and these fields.
     fn fields(xml: &str) -> Self {
         Self::templates(&format!("<template name=\"T\" id=\"1\">{xml}</template>"))
     }

@@ -1,5 +1,5 @@
-//! All engines, and the operations that visitors see, give the same values, lengths, errors and
-//! findings, whatever the bytes and in whatever order the ways to decode are used.
+//! All engines, and the operations that visitors use, return the same values, lengths, errors and
+//! findings, for any bytes and any order of the decoding methods.
 
 mod support;
 
@@ -14,13 +14,13 @@ use tickwire_fast::{
 };
 use tickwire_testing::Choices;
 
-/// Sets for one of which all engines are asked: compiling takes its time.
+/// One of this many sets is tested with all engines, because compiling takes time.
 const COMPILED_EACH: u64 = 20;
 
-/// What came of a message: its length and values, or its error.
+/// Result of a message: its length and values, or its error.
 type Outcome = Result<(usize, Json), Error>;
 
-/// Writes down what a visitor is told.
+/// Records the calls to a visitor as text.
 struct Told(String);
 
 impl Told {
@@ -78,7 +78,7 @@ fn streamed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     }
 }
 
-/// Bytes that are almost what a decoder expects.
+/// Returns bytes with small corruptions.
 fn spoiled(choices: &mut Choices, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..choices.index(3) {
@@ -96,8 +96,8 @@ fn spoiled(choices: &mut Choices, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Decodes a random stream of a random template set by every engine; returns how many messages
-/// were whole.
+/// Decodes a random stream of a random template set with every engine; returns the number of whole
+/// messages.
 fn engines_agree(seed: u64) -> usize {
     let mut choices = Choices::seeded(seed);
     let set = random::template_set(&mut choices);
@@ -112,7 +112,7 @@ fn engines_agree(seed: u64) -> usize {
     let decoder =
         |&engine: &EngineUnderTest| Decoder::with_options(program.clone(), options(engine));
     let mut decoders: Vec<_> = engines.iter().map(decoder).collect();
-    // Always by operations, so that it cannot know of runs.
+    // Uses the operations only, so it is independent of runs.
     let mut plain = Decoder::with_options(program.clone(), options(EngineUnderTest::Portable));
     let encoder_options = EncoderOptions::default().reset(reset);
     let mut encoder = Encoder::with_options(program.clone(), encoder_options);
@@ -155,11 +155,11 @@ fn engines_agree(seed: u64) -> usize {
                 outcomes.into_iter().map(|outcome| outcome.map(|(len, _)| len)).collect()
             }
         };
-        // A stream that wants more has changed nothing.
+        // A stream that needs more bytes has changed nothing.
         if !matches!(lengths[0], Ok(0)) {
             let expected = plain.trace(&bytes, |_| {});
             match way {
-                // Of a stream more is refused early.
+                // Streams reject some messages early.
                 1 => assert_eq!(lengths[0].ok(), expected.ok(), "seed {seed}, {bytes:02x?}"),
                 _ => {
                     assert_eq!(lengths, vec![expected; lengths.len()], "seed {seed}, {bytes:02x?}")
@@ -170,7 +170,7 @@ fn engines_agree(seed: u64) -> usize {
             assert_eq!(decoders[0].findings(), decoder.findings(), "seed {seed}");
         }
         for decoder in &mut decoders {
-            // What is refused early has been seen less of.
+            // A message rejected early has fewer findings.
             let is_early = way == 1 && lengths[0].is_err();
             assert!(is_early || decoder.findings() == plain.findings(), "seed {seed}");
             assert_eq!(decoder.needs_reset(), plain.needs_reset());

@@ -1,4 +1,4 @@
-//! What hostile bytes cost: every bound is an error, whichever way the bytes are decoded.
+//! Cost of hostile bytes: exceeding any bound is an error, with every decoding method.
 
 use std::sync::Arc;
 use tickwire_fast::{
@@ -17,7 +17,7 @@ fn decoder(program: &Arc<Program>, limits: Limits) -> Decoder {
     Decoder::with_options(program.clone(), DecoderOptions::default().limits(limits))
 }
 
-/// Sees everything and keeps nothing.
+/// A visitor that keeps nothing.
 struct Nobody;
 
 impl Visitor for Nobody {}
@@ -59,7 +59,7 @@ const STRING_DELTAS: &str = r#"<templates><template name="T" id="1"><string name
     <sequence name="s"><string name="v"><delta key="k"/></string></sequence>
     <uInt32 name="a"/></template></templates>"#;
 
-/// A string of 1000 bytes and `entries` deltas that change nothing of it.
+/// A string of 1000 bytes and `entries` deltas that do not change it.
 fn string_deltas(entries: u8) -> Vec<u8> {
     let mut bytes = vec![0xc0, 0x81, 0x80];
     bytes.extend([b'x'; 999]);
@@ -93,7 +93,7 @@ fn a_stream_is_not_waited_for_beyond_its_limit() {
     assert_eq!(error.kind(), ErrorKind::MessageTooLarge);
 }
 
-/// Writes down what it is told.
+/// Records the calls to a visitor.
 #[derive(Default)]
 struct Log(Vec<String>);
 

@@ -1,5 +1,5 @@
 //! Properties of random template sets and random messages: encoding and decoding agree, and so do
-//! all ways to decode.
+//! all decoding methods.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn json_of(message: &Message) -> Json {
 }
 
 impl Stream {
-    /// Encodes random messages; those that the operators cannot carry are left out.
+    /// Encodes random messages; messages that the operators cannot encode are omitted.
     fn new(mut choices: Choices) -> Self {
         let set = random::template_set(&mut choices);
         let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
@@ -74,7 +74,8 @@ impl Stream {
         self.messages.iter().flat_map(|(bytes, _)| bytes).copied().collect()
     }
 
-    /// A message may be refused only for what its field's operators cannot carry.
+    /// Checks that a message was rejected only because its field's operators cannot encode the
+    /// value.
     fn check_refusal(&self, error: &Error) {
         let place = error.describe(&self.program).to_string();
         let field = self.program.field(error.field().unwrap_or_else(|| panic!("{place}")));
@@ -91,7 +92,7 @@ impl Stream {
         assert!(is_right, "{place}, operators {kinds:?}\n{}", self.set.to_xml());
     }
 
-    /// The operators of the field of this name: two for a decimal with parts.
+    /// Returns the operators of the field with this name: two for a decimal with parts.
     fn operators(&self, name: &str) -> Vec<OperatorKind> {
         let of =
             |template: &tickwire_fast::template::Template| operators(&template.instructions, name);
@@ -114,7 +115,7 @@ fn operators(instructions: &[Instruction], name: &str) -> Option<Vec<OperatorKin
     })
 }
 
-/// Whether every value of `part` is the same in `whole`.
+/// True if every value of `part` is the same in `whole`.
 fn is_part(part: &Json, whole: &Json) -> bool {
     match (part, whole) {
         (Json::Object(part), Json::Object(whole)) => {
@@ -127,10 +128,10 @@ fn is_part(part: &Json, whole: &Json) -> bool {
     }
 }
 
-/// Builds from a visitor's calls what [`json_of`] builds from a message.
+/// Builds from a visitor's calls the same JSON as [`json_of`] builds from a message.
 #[derive(Default)]
 struct Collector {
-    /// Objects and arrays begun, each with the name it gets.
+    /// Open objects and arrays, each with its name.
     open: Vec<(String, Json)>,
     whole: Json,
 }
@@ -243,7 +244,7 @@ fn pieces_give_the_same_messages(choices: Choices) {
     assert_eq!(start, whole.len());
 }
 
-/// The names of the fields of a segment and of the segments in it.
+/// Adds the names of the fields of a segment and of its nested segments.
 fn add_names(program: &Program, segment: SegmentRef, names: &mut Vec<String>) {
     for field in program.fields_of(segment) {
         names.push(field.name.local.to_string());
@@ -263,7 +264,7 @@ fn projections_give_the_same_values(choices: Choices) {
     for template in program.templates() {
         add_names(&program, template.segment, &mut wanted);
     }
-    // Names of templates that are referred to come up more than once.
+    // Names in referenced templates occur more than once.
     wanted.sort();
     wanted.dedup();
     wanted.retain(|name| name != "#dyn" && stream.choices.once_in(4));
@@ -314,7 +315,7 @@ fn printed_sets_are_the_same(choices: Choices) {
     }
 }
 
-/// Errors that only a field can have.
+/// True for errors that only a field can have.
 fn is_of_a_field(kind: ErrorKind) -> bool {
     use ErrorKind as K;
     matches!(
@@ -365,7 +366,7 @@ fn changed_bytes_never_panic(choices: Choices) {
     }
 }
 
-/// Choices that shrink to few and simple ones: small sets, short messages.
+/// Random choices that shrink to fewer and simpler ones: small sets, short messages.
 fn choices() -> impl Strategy<Value = Choices> {
     proptest::collection::vec(any::<u16>(), 0..1500).prop_map(Choices::tape)
 }

@@ -1,4 +1,5 @@
-//! Decoding, encoding and decoding again: the same values, and how often the same bytes.
+//! Decoding, encoding and decoding again returns the same values; counts how often the bytes are
+//! the same.
 
 mod support;
 
@@ -11,7 +12,7 @@ use tickwire_fast::{
 };
 use tickwire_testing::vectors;
 
-/// Whether two records of one segment have the same fields with the same values.
+/// True if two records of one segment have the same fields with the same values.
 fn same_record(a: Record<'_>, b: Record<'_>) -> bool {
     a.segment() == b.segment()
         && a.fields().zip(b.fields()).all(|((_, a), (_, b))| same_value(a, b))
@@ -38,7 +39,7 @@ fn same_message(a: &Message, b: &Message) -> bool {
     a.template_index() == b.template_index() && same_record(a.root(), b.root())
 }
 
-/// Builds `record` anew, field by field.
+/// Rebuilds `record` field by field.
 fn rebuild(builder: &mut MessageBuilder, record: Record<'_>) -> Result<(), tickwire_fast::Error> {
     for (index, (layout, value)) in record.fields().enumerate() {
         match value {
@@ -74,7 +75,7 @@ fn rebuild(builder: &mut MessageBuilder, record: Record<'_>) -> Result<(), tickw
     Ok(())
 }
 
-/// A decoder that refuses everything but canonical bytes.
+/// Creates a decoder that accepts only canonical bytes.
 fn canonical_decoder(program: &Arc<Program>, reset: ResetPolicy) -> Decoder {
     let options = DecoderOptions::default().conformance(Conformance::Canonical).reset(reset);
     Decoder::with_options(program.clone(), options)
@@ -88,8 +89,8 @@ struct Share {
     bytes_after: usize,
 }
 
-/// Decodes a capture, and builds, encodes and decodes again each message, with dictionaries of the
-/// second half reset by `reset`.
+/// Decodes a capture, then builds, encodes and decodes each message again. The second encoder and
+/// decoder reset their dictionaries by `reset`.
 fn reencode(corpus: &Corpus, program: &Arc<Program>, file: &[u8], reset: ResetPolicy) -> Share {
     let mut decoder = corpus.decoder(program, EngineUnderTest::Automatic);
     let mut again = canonical_decoder(program, reset);
@@ -149,7 +150,7 @@ fn every_message_of_every_capture_survives_encoding() {
     }
 }
 
-/// The sender of this capture names the template in every message, as after a reset.
+/// The sender of this capture sends the template id in every message, as after a reset.
 #[test]
 fn a_capture_of_single_messages_comes_back_byte_for_byte() {
     let corpus = CORPORA.iter().find(|corpus| corpus.name.starts_with("oci_complex"));
@@ -203,8 +204,8 @@ fn packed_captures_decode_packet_by_packet() {
     }
 }
 
-/// Decodes a case, encodes each message in the same order, decodes that. Returns the number of
-/// messages and of those that come back as the same bytes.
+/// Decodes a case, encodes each message in the same order, and decodes the result. Returns the
+/// number of messages, and of messages whose bytes are the same.
 fn reencode_case(case: &Json) -> (usize, usize) {
     let name = &case["name"];
     let set = TemplateSet::parse(case["template_xml"].as_str().unwrap()).expect("a valid template");

@@ -1,4 +1,4 @@
-//! Reads every template file of the shared corpus and vectors, where they are at hand.
+//! Reads every template file of the shared corpus and vectors, if they are available.
 
 use tickwire_fast::template::TemplateSet;
 use tickwire_testing::{shared, vectors};

@@ -1,4 +1,4 @@
-//! Work that a stream causes which arrives byte by byte: counted, not timed.
+//! Work caused by a stream that arrives byte by byte: counted, not timed.
 
 use std::sync::Arc;
 use tickwire_fast::{
@@ -6,7 +6,7 @@ use tickwire_fast::{
     TemplateSet,
 };
 
-/// Bytes of the messages: the default limit.
+/// Length of the messages: the default limit.
 const BYTES: usize = 64 << 10;
 
 fn decoder(fields: &str) -> Decoder {
@@ -16,19 +16,19 @@ fn decoder(fields: &str) -> Decoder {
     Decoder::with_options(Arc::new(Program::compile(set).expect("compiles")), options)
 }
 
-/// What came of a stream.
+/// Result of a stream.
 #[derive(Debug)]
 struct Outcome {
     /// Length of the message, or its error.
     end: Result<usize, ErrorKind>,
-    /// Times it was tried.
+    /// Number of decoding attempts.
     tries: usize,
-    /// Bytes that were given to the decoder, all tries together.
+    /// Bytes passed to the decoder in all attempts together.
     bytes: usize,
 }
 
-/// Feeds bytes one by one until there is a message or an error. Each time it is not tried, it is tried in vain by another
-/// decoder now and then, to be sure that it would have been.
+/// Feeds bytes one by one until there is a message or an error. When `may_go_on` says that an
+/// attempt is useless, another decoder sometimes attempts it, to check that it fails.
 fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     let mut missing = MissingBytes::default();
     let (mut tries, mut given) = (0, 0);
@@ -60,7 +60,7 @@ fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     panic!("neither a message nor an error after {tries} tries");
 }
 
-/// An unsigned integer of four bytes.
+/// Encodes an unsigned integer in four bytes.
 fn four_bytes(value: usize) -> [u8; 4] {
     std::array::from_fn(|at| {
         let bits = (value >> (7 * (3 - at))) as u8 & 0x7f;
@@ -89,7 +89,7 @@ fn a_long_string_is_tried_as_often_as_it_doubles() {
 
 #[test]
 fn entries_are_counted_among_what_is_missing() {
-    // Entries of one byte, of four bytes, and of as many fields.
+    // Entries of one byte, of one four-byte field, and of several fields.
     for (fields, entry) in [
         ("<uInt32 name='a'/>", &[0x81_u8][..]),
         ("<uInt32 name='a'/>", &[1, 1, 1, 0x81]),

@@ -1,7 +1,8 @@
-//! A decoder that goes over to machine code in the middle of a stream gives what the portable engine
-//! gives: dictionaries are carried over as they are, after whole messages, errors and cut ones.
+//! A decoder that switches to machine code in the middle of a stream equals the portable engine:
+//! dictionaries are carried over after whole messages, errors and truncated messages.
 //!
-//! Code is shared by all decoders of a program: an automatic one has it as soon as another asks for it.
+//! All decoders of a program share code: an automatic decoder uses it as soon as another one
+//! compiles it.
 #![cfg(machine_code)]
 
 mod support;
@@ -21,14 +22,14 @@ use tickwire_testing::Choices;
 const LEVELS: [Conformance; 3] =
     [Conformance::Lenient, Conformance::Strict, Conformance::Canonical];
 
-/// Length and values, nothing where a stream wants more, or the error.
+/// Length and values, `None` if a stream needs more bytes, or the error.
 type Outcome = Result<(usize, Json), Error>;
 
-/// A portable decoder and one that goes over to machine code.
+/// A portable decoder and one that switches to machine code.
 struct Pair {
     program: Arc<Program>,
     decoders: [Decoder; 2],
-    /// Messages until there is code.
+    /// Messages until code is compiled.
     left: usize,
 }
 
@@ -45,7 +46,7 @@ impl Pair {
         self.decoders.iter_mut().for_each(Decoder::reset);
     }
 
-    /// Decodes by both; whether the message was whole.
+    /// Decodes with both; returns true if the message was whole.
     fn decode(&mut self, bytes: &[u8], is_stream: bool, what: &str) -> bool {
         if self.left == 0 {
             let options = DecoderOptions::default().engine_under_test(EngineUnderTest::MachineCode);

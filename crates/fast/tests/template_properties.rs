@@ -1,4 +1,4 @@
-//! Random template files: what is read can be printed and read again, and nothing panics.
+//! Random template files: printing and reading again returns the same set, and nothing panics.
 
 use proptest::prelude::*;
 use tickwire_fast::template::{ParseLimits, TemplateSet, diff};
@@ -162,7 +162,7 @@ fn file() -> impl Strategy<Value = String> {
     })
 }
 
-/// Pieces of XML that make trouble in the wrong place.
+/// Pieces of XML that cause errors in the wrong place.
 const PIECES: &[&str] = &[
     "<",
     ">",

@@ -1,6 +1,6 @@
-//! Machine code of templates that are more than runs: with groups, sequences in sequences, long strings, byte
-//! vectors, every operator, shared entries. It gives what the portable engine gives, and leaves the same previous values
-//! behind, for whole messages, cut ones and spoiled ones.
+//! Machine code of general templates: with groups, nested sequences, long strings, byte vectors,
+//! every operator, shared entries. It returns the same values as the portable engine and leaves the
+//! same previous values, for whole, truncated and corrupted messages.
 #![cfg(feature = "jit")]
 
 mod support;
@@ -24,13 +24,14 @@ fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
 }
 
-/// What the next message of each template would go on from: each is asked for all that it takes from before, until its
-/// bytes do not do.
+/// Returns the previous values of each template: decodes a probe message that takes all it can from
+/// the dictionaries, with as many bytes as it needs.
 fn previous_values(decoder: &Decoder, program: &Program) -> Vec<String> {
     let mut told = Vec::new();
     for template in program.templates() {
         let Some(id) = template.id else { continue };
-        // The presence map says that only the template id is there; what has no bit is 0, empty or NULL.
+        // The presence map has only the template id's bit; fields without a bit are 0, empty or
+        // NULL.
         let mut probe = vec![0xc0];
         let groups = (0..5).rev().map(|group| (id.0 >> (7 * group)) as u8 & 0x7f);
         probe.extend(groups.skip_while(|&group| group == 0));
@@ -43,8 +44,8 @@ fn previous_values(decoder: &Decoder, program: &Program) -> Vec<String> {
     told
 }
 
-/// Portable; machine code, with nothing behind the packet; the same with other bytes there; what is compiled when
-/// messages were decoded otherwise, with vectors where this CPU has them.
+/// Portable; machine code without bytes after the packet; machine code with other bytes there;
+/// machine code compiled when templates become hot, with SIMD if this CPU supports it.
 struct Decoders {
     all: [Decoder; 4],
     program: Arc<Program>,
@@ -65,7 +66,8 @@ impl Decoders {
         Self { all, program }
     }
 
-    /// Decodes the same message by all. Those that are still good for more must agree on what they go on from too.
+    /// Decodes the same message with all decoders. Those that can continue must agree on their
+    /// previous values too.
     fn same(&mut self, message: &[u8], what: &str) -> bool {
         let buffer: Vec<u8> = message.iter().copied().chain((0..=255).cycle().take(1000)).collect();
         let [portable, compiled, ahead, automatic] = self.all.each_mut();
@@ -96,7 +98,8 @@ impl Clone for Decoders {
     }
 }
 
-/// Decodes random messages of a template set, whole, cut and spoiled; returns how many were whole.
+/// Decodes random messages of a template set: whole, truncated and corrupted. Returns the number of
+/// whole ones.
 fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> usize {
     let program = Arc::new(Program::compile(set.clone()).expect("compiles"));
     let reset = choices.of(&[ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message]);
@@ -110,7 +113,7 @@ fn agree(choices: &mut Choices, set: TemplateSet, rounds: usize, what: &str) -> 
     };
     let options = DecoderOptions::default().reset(reset).conformance(conformance).limits(limits);
     let mut decoders = Decoders::new(program.clone(), options);
-    // Encoders and decoders with one set of limits each: some messages are beyond the decoders'.
+    // Encoders and decoders have different limits: some messages exceed those of the decoders.
     let encoder_options = EncoderOptions::default().reset(reset);
     let mut encoder = Encoder::with_options(program.clone(), encoder_options);
     let mut builder = MessageBuilder::new(program.clone());
@@ -159,7 +162,8 @@ fn random_sets_agree_and_leave_the_same_behind() {
     assert!(whole > 400, "{whole} messages decoded");
 }
 
-/// All that a tree has and runs have not, in one template, with entries that others share.
+/// Everything that tree code supports and runs do not, in one template, with entries shared with
+/// others.
 const XML: &str = r#"<templates dictionary="global">
     <template name="Tree" id="1">
         <string name="Long"><copy/></string><byteVector name="Raw" presence="optional"><copy/></byteVector>

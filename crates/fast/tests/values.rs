@@ -1,4 +1,4 @@
-//! Values of decoded messages as Rust's types, as text and for serde.
+//! Values of decoded messages as Rust types, as text and with serde.
 
 use std::sync::Arc;
 use tickwire_fast::{
@@ -11,7 +11,7 @@ const XML: &str = r#"<template name="Tick" id="1">
     <sequence name="q"><length name="n"/><uInt32 name="e"/></sequence>
 </template>"#;
 
-/// u 5, i -1, d 1.50, s "AB", t a byte that is no text, b 0x00ff, o absent, q 1 and 2.
+/// u 5, i -1, d 1.50, s "AB", t a byte that is not text, b 0x00ff, o absent, q 1 and 2.
 const BYTES: [u8; 17] = [
     0xc0,
     0x81,

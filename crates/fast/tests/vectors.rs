@@ -1,7 +1,7 @@
 //! The vectors of `testdata`, decoded by every engine at every conformance level and encoded again.
 //!
-//! A file is TOML: `[[vector]]` tables with a `name`, the `rule` it pins down, `fields` (the body of
-//! one template `T` with id 1) or `templates` (whole templates), perhaps `limits` and `reset`, and
+//! A file is TOML: `[[vector]]` tables with a `name`, the `rule` it tests, `fields` (the body of
+//! one template `T` with id 1) or `templates` (whole templates), optional `limits` and `reset`, and
 //! `steps`. A step is one message:
 //!
 //! - `wire`: its bytes in hexadecimal; `message`: its fields, absent ones left out; `template`: its
@@ -9,10 +9,11 @@
 //!   such as `"25e-1"`, byte vectors hexadecimal strings, groups tables, sequences arrays of tables,
 //!   a dynamic reference a table `"#dyn"` with the template's name as `"#template"`.
 //! - `error` instead of `message`: the code, or for limits the kind, of the error; `field`: where.
-//! - `canonical = false`: right to read, but no encoder of ours writes it.
-//! - `reported = "R6"`: the levels that do not raise this code count it, `findings` times (1).
-//! - `refused = "D3"`: without `wire`: encoding the message is this error.
-//! - `reset = true`: dictionaries are emptied before the step.
+//! - `canonical = false`: valid, but this crate's encoders write another form.
+//! - `reported = "R6"`: conformance levels that tolerate this code count it `findings` times
+//!   (default 1).
+//! - `refused = "D3"`, without `wire`: encoding the message returns this error.
+//! - `reset = true`: dictionaries are reset before the step.
 
 mod support;
 
@@ -35,12 +36,12 @@ fn flag(table: &Table, key: &str, default: bool) -> bool {
     table.get(key).map_or(default, |value| value.as_bool().expect(key))
 }
 
-/// An error as the files name it: its code, or its kind if it has none.
+/// Returns an error's name in the files: its code, or its kind if it has none.
 fn error_name(error: &Error) -> String {
     error.code().map_or_else(|| format!("{:?}", error.kind()), |code| code.to_string())
 }
 
-/// A number that may stand as a string because it is beyond TOML's.
+/// Reads a number, which is a string if it exceeds TOML's range.
 fn integer(value: &Value) -> i128 {
     match value {
         Value::Integer(value) => i128::from(*value),
@@ -59,7 +60,7 @@ fn decimal(value: &Value) -> Decimal {
     }
 }
 
-/// The expected fields in the form that decoded messages are compared in.
+/// Returns the expected fields in the form in which decoded messages are compared.
 fn expected(program: &Program, segment: SegmentRef, fields: &Table) -> Json {
     let mut object = Map::new();
     for layout in program.fields_of(segment) {
@@ -108,7 +109,7 @@ fn dynamic_template(program: &Program, fields: &Table) -> usize {
     program.set().named(name).expect("a template of the set").0
 }
 
-/// Sets the fields of the record begun last.
+/// Sets the fields of the innermost open record.
 fn fill(builder: &mut MessageBuilder, segment: SegmentRef, fields: &Table) -> Result<(), Error> {
     let program = builder.program().clone();
     for (index, layout) in program.fields_of(segment).iter().enumerate() {
@@ -152,7 +153,7 @@ fn fill(builder: &mut MessageBuilder, segment: SegmentRef, fields: &Table) -> Re
     Ok(())
 }
 
-/// Whether this level raises a reportable code.
+/// True if this level raises a reportable code.
 fn raises(level: Conformance, code: &str) -> bool {
     let from = match code {
         "R6" | "R7" | "R8" => Conformance::Canonical,
@@ -161,7 +162,7 @@ fn raises(level: Conformance, code: &str) -> bool {
     level >= from
 }
 
-/// One vector at one level by one engine.
+/// Run of one vector at one conformance level with one engine.
 struct Run<'v> {
     place: String,
     level: Conformance,
@@ -171,7 +172,7 @@ struct Run<'v> {
     stream: Decoder,
     builder: MessageBuilder,
     encoder: Encoder,
-    /// Reads what the encoder writes.
+    /// Decoder that reads the encoder's output.
     echo: Decoder,
 }
 
@@ -202,7 +203,7 @@ impl<'v> Run<'v> {
         }
     }
 
-    /// Runs the steps, at least up to the first code that this level raises.
+    /// Runs the steps, up to the first code that this level raises.
     fn steps(mut self) {
         for (index, step) in self.steps.iter().enumerate() {
             let step = table_of(step);

@@ -1,5 +1,5 @@
-//! Entries of sequences are decoded alike by all engines where their values are at the edges of what
-//! vectors take: lengths, ranges, what was before, and what comes near the end of the bytes.
+//! All engines decode sequence entries alike at the limits of SIMD: lengths, ranges, previous
+//! values, and the end of the bytes.
 
 mod support;
 
@@ -13,7 +13,7 @@ use tickwire_fast::{
 };
 use tickwire_testing::Choices;
 
-/// Fields of entries; templates have the first ones of them.
+/// Fields of entries; each template has the first few of them.
 const FIELDS: [&str; 26] = [
     r#"<uInt32 name="f0"><copy value="1"/></uInt32>"#,
     r#"<uInt32 name="f1" presence="optional"><default value="1"/></uInt32>"#,
@@ -42,7 +42,7 @@ const FIELDS: [&str; 26] = [
     r#"<uInt8 name="f24"><default value="0"/></uInt8>"#,
     r#"<int32 name="f25" presence="optional"/>"#,
 ];
-/// How many of them the templates have: records of one block of words, of two, three and four.
+/// Numbers of fields of the templates: records of one block of words, of two, three and four.
 const COUNTS: [usize; 5] = [5, 9, 13, 16, FIELDS.len()];
 
 const NUMBERS: [u64; 24] = [
@@ -86,7 +86,7 @@ fn template_set(reset: &str) -> String {
     format!("<templates>{}</templates>", templates.collect::<String>())
 }
 
-/// Most often a value that vectors take.
+/// Returns a number that mostly fits SIMD lanes.
 fn number(choices: &mut Choices) -> u64 {
     let most = if choices.once_in(12) { NUMBERS.len() } else { 16 };
     NUMBERS[choices.index(most)]
@@ -139,7 +139,8 @@ fn build(choices: &mut Choices, builder: &mut MessageBuilder, template: usize) {
     builder.end().unwrap();
 }
 
-/// Decodes packets by all engines, with and without bytes behind them; returns the number of messages.
+/// Decodes packets with all engines, with and without bytes after them; returns the number of
+/// messages.
 fn agree(attributes: &str, reset: ResetPolicy, packets: u64) -> usize {
     let set = TemplateSet::parse(&template_set(attributes)).expect("valid");
     let program = Arc::new(Program::compile(set).expect("compiles"));
@@ -221,7 +222,7 @@ fn entries_are_decoded_alike_where_packets_or_templates_reset() {
 
 #[test]
 fn sums_that_leave_their_type_are_errors_by_every_engine() {
-    // The stream is written with wider types than it is read with.
+    // The stream is written with wider types than those that read it.
     let program = |bits: u32| {
         let fields = format!(
             r#"<uInt32 name="a"><copy value="1"/></uInt32><int{bits} name="signed"><delta/></int{bits}>
@@ -251,7 +252,7 @@ fn sums_that_leave_their_type_are_errors_by_every_engine() {
             for name in ["a", "b", "c"] {
                 builder.set_u64(name, 1).unwrap();
             }
-            // By steps that are in range themselves.
+            // Steps that are themselves in range.
             builder.set_i64("signed", signed / 11 * entry + signed % 11 * (entry / 11)).unwrap();
             let step = unsigned / 11 * entry as u64 + unsigned % 11 * (entry as u64 / 11);
             builder.set_u64("unsigned", step).unwrap();
@@ -260,7 +261,7 @@ fn sums_that_leave_their_type_are_errors_by_every_engine() {
         builder.end().unwrap();
         let mut packet = Vec::new();
         Encoder::new(wide.clone()).encode(builder.finish().unwrap(), &mut packet).unwrap();
-        // Vectors take what is not near the end.
+        // SIMD only decodes records that are not near the end of the bytes.
         packet.extend_from_slice(&[0x80; 256]);
         for engine in ENGINES.iter().copied().chain([EngineUnderTest::Automatic]) {
             let options = DecoderOptions::default().engine_under_test(engine);

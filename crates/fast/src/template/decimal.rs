@@ -1,25 +1,25 @@
-//! Decimals as text and as other numbers.
+//! Conversion of decimals to text and other numbers.
 
 use super::model::Decimal;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// Exponents up to which a decimal is written with all its digits.
+/// Largest exponent with which a decimal is written without an exponent.
 const PLAIN_EXPONENT_MAX: u32 = 63;
-/// 10^0 to 10^22 are exact in 64-bit floating point, and so are integers below 2^53.
+/// 10^0 to 10^22 are exact as 64-bit floating-point numbers, and so are integers below 2^53.
 const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
 impl Decimal {
-    /// The nearest 64-bit floating-point number; infinite where it is too large for one.
+    /// Returns the nearest 64-bit floating-point number; infinite if the decimal is too large.
     #[must_use]
     pub fn to_f64(self) -> f64 {
         let Self { mantissa, exponent } = self;
         let is_exact = mantissa.unsigned_abs() < 1 << 53;
-        // One operation on two exact numbers rounds once, so its result is the nearest.
+        // One operation on two exact numbers rounds once, so the result is the nearest float.
         match EXACT_POWERS.get(exponent.unsigned_abs() as usize) {
             Some(power) if is_exact && exponent >= 0 => mantissa as f64 * power,
             Some(power) if is_exact => mantissa as f64 / power,
@@ -27,7 +27,8 @@ impl Decimal {
         }
     }
 
-    /// Compares by value: 1.5 and 1.50 are equal here, other than by `==`, which sees two wire forms.
+    /// Compares by value: 1.5 and 1.50 are equal here, but not with `==`, which compares mantissa
+    /// and exponent.
     #[must_use]
     pub fn cmp_value(self, other: Self) -> Ordering {
         let difference = i64::from(self.exponent) - i64::from(other.exponent);
@@ -47,7 +48,8 @@ impl Decimal {
     }
 }
 
-/// All digits, as `-0.005` or `133310`; beyond exponents of 63 mantissa and exponent, as `13e100`.
+/// Writes all digits, such as `-0.005` or `133310`; for exponents beyond 63 mantissa and exponent,
+/// such as `13e100`.
 impl fmt::Display for Decimal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mantissa, exponent } = *self;
@@ -70,7 +72,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// The text is not a decimal, or one whose mantissa does not fit 64 bits.
+/// The text is not a decimal, or its mantissa does not fit 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseDecimalError;
 
@@ -82,7 +84,8 @@ impl fmt::Display for ParseDecimalError {
 
 impl std::error::Error for ParseDecimalError {}
 
-/// Digits with an optional sign, point and exponent. Zeros at the end are kept: `1.50` is 150 x 10^-2.
+/// Parses digits with an optional sign, point and exponent. Trailing zeros are kept: `1.50` is 150
+/// x 10^-2.
 impl FromStr for Decimal {
     type Err = ParseDecimalError;
 
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_floating_point_number_is_the_nearest() {
-        // Above 2^53 a mantissa is rounded itself, and the quotient of what was rounded once more.
+        // A mantissa above 2^53 is rounded itself, and then the quotient again.
         for mantissa in [1, 150, (1 << 53) - 1, (1 << 53) + 1, 9_007_199_254_740_995, i64::MAX] {
             for mantissa in [mantissa, -mantissa] {
                 for exponent in [-30, -22, -9, -3, -2, -1, 0, 1, 5, 22, 23, 300, 400] {

@@ -1,24 +1,24 @@
-//! What is wrong in a template file, all of it at once.
+//! Errors in a template file, all collected in one pass.
 
 use super::model::Location;
 use crate::code::Code;
 use std::collections::HashSet;
 use std::fmt;
 
-/// One thing wrong in a template file.
+/// An error in a template file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
-    /// The specification's code; none where a limit of this crate is reached.
+    /// The specification's code; `None` if a limit of this crate is exceeded.
     pub code: Option<Code>,
-    /// Where in the file.
+    /// Position in the file.
     pub location: Location,
-    /// Name of the template around it, or empty.
+    /// Name of the enclosing template, or empty.
     pub template: String,
-    /// Names of the fields around it, joined by `/`, or empty.
+    /// Names of the enclosing fields, joined by `/`, or empty.
     pub field: String,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
 }
 
@@ -46,13 +46,13 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// Everything wrong in a template file; never empty.
+/// All errors in a template file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateErrors {
     /// The errors in the order of the file, at most
     /// [`ParseLimits::errors_max`](super::ParseLimits::errors_max).
     pub errors: Vec<TemplateError>,
-    /// How many more there are.
+    /// Number of further errors.
     pub omitted: usize,
 }
 

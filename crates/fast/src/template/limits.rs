@@ -1,28 +1,28 @@
-//! What a template file may cost.
+//! Limits on template files.
 
 use crate::options::setters;
 
-/// Limits on a template file. A file that goes over one is refused with an error.
+/// Limits on a template file. A file that exceeds one is rejected with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParseLimits {
     /// Bytes of the file. Default 64 MiB.
     pub file_bytes_max: usize,
-    /// Depth of XML elements, and of definitions, groups and references nested in each other.
-    /// Default 64; values above [`ParseLimits::DEPTH_CEILING`] count as that.
+    /// Depth of XML elements, and of nested definitions, groups and references. Default 64; values
+    /// above [`ParseLimits::DEPTH_CEILING`] are reduced to it.
     pub depth_max: usize,
-    /// Templates of the set. Default 65,536.
+    /// Templates in the set. Default 65,536.
     pub templates_max: usize,
-    /// XML elements of the file. Default 1,048,576. Reading looks at no more than
+    /// XML elements in the file. Default 1,048,576. The reader visits at most
     /// [`ParseLimits::VISITS_PER_ELEMENT`] times as many, however often definitions are used.
     pub elements_max: usize,
     /// Instructions of all templates together, with definitions and static references expanded.
     /// Default 524,288.
     pub instructions_max: usize,
-    /// Bytes of all names, initial values and kept attributes of the model, inherited namespaces
-    /// and expanded definitions counted each time. Default 256 MiB.
+    /// Bytes of all names, initial values and kept attributes of the model; inherited namespaces
+    /// and expanded definitions count at each use. Default 256 MiB.
     pub text_bytes_max: usize,
-    /// Errors to report before the rest are only counted. Default 100.
+    /// Errors to report; further ones are only counted. Default 100.
     pub errors_max: usize,
 }
 
@@ -37,10 +37,10 @@ setters!(ParseLimits {
 });
 
 impl ParseLimits {
-    /// The greatest usable [`ParseLimits::depth_max`]: deeper nesting could exhaust the stack.
+    /// Largest usable [`ParseLimits::depth_max`]: deeper nesting could exhaust the stack.
     pub const DEPTH_CEILING: usize = 128;
 
-    /// How often an element may be looked at on average.
+    /// Average number of visits per element.
     pub const VISITS_PER_ELEMENT: usize = 32;
 
     pub(crate) fn visits(&self) -> usize {

@@ -1,9 +1,9 @@
-//! Template files: read them, look templates up, compare sets and print them.
+//! Template files: reading, looking up templates, comparing and printing sets.
 //!
-//! [`TemplateSet::parse`] turns XML into the checked [model](Template). All scopes are resolved
-//! there: behind it nobody looks at attributes. Invariants of a [`TemplateSet`]: identifiers are
-//! unique, every static reference names a template of the set, static references form no cycle, and
-//! the expanded set is within [`ParseLimits`].
+//! [`TemplateSet::parse`] turns XML into the checked [model](Template). It resolves all scopes, so
+//! later stages do not need attributes. Invariants of a [`TemplateSet`]: identifiers are unique,
+//! every static reference names a template of the set, static references form no cycle, and the
+//! expanded set is within [`ParseLimits`].
 
 mod decimal;
 mod diff;

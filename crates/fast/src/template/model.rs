@@ -1,13 +1,13 @@
-//! The checked model of a template set: what a template file says, with scopes resolved.
+//! The checked model of a template set: the contents of a template file, with scopes resolved.
 //!
 //! Every operator carries the dictionary entry it uses ([`EntryKey`]), already resolved from the
-//! `dictionary`, `key` and `ns` attributes around it, so nothing behind this module looks at
-//! attributes again. Definitions of FAST 1.2 (`define`, `field`/`type`) are expanded in place.
+//! `dictionary`, `key` and `ns` attributes around it, so later stages do not need attributes.
+//! Definitions of FAST 1.2 (`define`, `field`/`type`) are expanded in place.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A namespace and a local name. The namespace is empty where the file gives none.
+/// A namespace and a local name. The namespace is empty if the file gives none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
     /// Namespace URI, or empty.
@@ -29,7 +29,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A position in a template file, both counted from 1.
+/// A position in a template file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// Line, from 1.
@@ -38,7 +38,7 @@ pub struct Location {
     pub column: u32,
 }
 
-/// The number that names a template on the wire.
+/// The number that identifies a template on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TemplateId(pub u32);
 
@@ -48,10 +48,10 @@ impl fmt::Display for TemplateId {
     }
 }
 
-/// An attribute the reader does not know, kept as found for the user.
+/// An attribute that the reader does not know, kept for the user as found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// Name, with the namespace where it has one.
+    /// Name, with its namespace, if any.
     pub name: Name,
     /// Value as written, entities resolved.
     pub value: Box<str>,
@@ -62,17 +62,17 @@ pub struct Attribute {
 pub struct Template {
     /// Name and template namespace.
     pub name: Name,
-    /// Template identifier; a template without one can only be referred to statically.
+    /// Template identifier; a template without one can only be referenced statically.
     pub id: Option<TemplateId>,
     /// Application type from `typeRef`.
     pub application_type: Option<Name>,
-    /// Whether dictionaries are emptied before this template's own fields.
+    /// True if the template resets the dictionaries before its own fields.
     pub reset: bool,
     /// Field instructions in wire order.
     pub instructions: Vec<Instruction>,
-    /// Attributes the reader does not know.
+    /// Attributes that the reader does not know.
     pub attributes: Vec<Attribute>,
-    /// Where the template starts in its file.
+    /// Position of the template in its file.
     pub location: Location,
 }
 
@@ -85,8 +85,9 @@ pub enum Instruction {
     Group(Group),
     /// A sequence.
     Sequence(Sequence),
-    /// A static template reference: an index into [`TemplateSet::templates`](super::TemplateSet::templates),
-    /// whose instructions stand here, with their own dictionary scopes.
+    /// A static template reference: the index in
+    /// [`TemplateSet::templates`](super::TemplateSet::templates) of the template whose instructions
+    /// are inserted here, with their own dictionary scopes.
     StaticRef(usize, Location),
     /// A dynamic template reference: a whole segment with its own presence map and template id.
     DynamicRef(Location),
@@ -114,9 +115,9 @@ pub struct Field {
     pub field_type: FieldType,
     /// Operator, or operators for a decimal with parts.
     pub operators: Operators,
-    /// Attributes the reader does not know.
+    /// Attributes that the reader does not know.
     pub attributes: Vec<Attribute>,
-    /// Where the field stands in its file.
+    /// Position of the field in its file.
     pub location: Location,
 }
 
@@ -144,7 +145,7 @@ pub enum FieldType {
     Boolean,
     /// FAST 1.2 `enum`: the value of an element, unsigned on the wire.
     Enum(Arc<Enumeration>),
-    /// FAST 1.2 `set`: a bit an element, unsigned 64 bits on the wire.
+    /// FAST 1.2 `set`: one bit per element, unsigned 64 bits on the wire.
     Set(Arc<Enumeration>),
     /// FAST 1.2 `timestamp`: `int64` on the wire.
     Timestamp(Timestamp),
@@ -161,7 +162,7 @@ pub enum FieldType {
 /// The elements of an `enum` or `set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumeration {
-    /// Name of the `define` it came from, empty if anonymous.
+    /// Name of its `define`, empty if anonymous.
     pub name: Box<str>,
     /// Elements in file order.
     pub elements: Vec<Element>,
@@ -174,16 +175,16 @@ pub struct Element {
     pub name: Box<str>,
     /// `id=` as written; empty if absent.
     pub id: Box<str>,
-    /// For an `enum` the value on the wire; for a `set` the bit, 1 << index.
+    /// For an `enum` the value on the wire; for a `set` the bit, `1 << index`.
     pub value: u64,
 }
 
 /// Unit and epoch of a timestamp field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamp {
-    /// What one step of the integer is.
+    /// Unit of the integer.
     pub unit: TimeUnit,
-    /// What zero is.
+    /// Time of the value zero.
     pub epoch: Epoch,
 }
 
@@ -198,7 +199,7 @@ pub enum TimeUnit {
     Nanosecond,
 }
 
-/// Zero of a timestamp.
+/// Epoch of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Epoch {
     /// 1 January 1970 UTC.
@@ -252,14 +253,14 @@ impl OperatorKind {
     }
 }
 
-/// Names one entry of one dictionary: operators with equal keys share their previous value.
+/// Identifies one entry of one dictionary: operators with equal keys share their previous value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The dictionary.
     pub dictionary: Dictionary,
     /// Namespace and name of the entry.
     pub key: Name,
-    /// Which implicit name, for parts that have no name of their own.
+    /// Distinguishes parts without a name of their own, which use the name of their field.
     pub part: Part,
 }
 
@@ -270,13 +271,13 @@ pub enum Dictionary {
     Global,
     /// `dictionary="template"`, with the template's name.
     Template(Name),
-    /// `dictionary="type"`, with the application type around the operator (none is `any`).
+    /// `dictionary="type"`, with the operator's enclosing application type (`None` is `any`).
     Type(Option<Name>),
-    /// Any other name.
+    /// A dictionary with any other name.
     Named(Box<str>),
 }
 
-/// What an entry's name stands for.
+/// The part of a field that an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     /// The field, or an explicit key.
@@ -307,11 +308,12 @@ pub enum Value {
 pub struct Decimal {
     /// Mantissa.
     pub mantissa: i64,
-    /// Exponent, -63 to 63 where the stream keeps to the specification.
+    /// Exponent, -63 to 63 if the stream conforms to the specification.
     pub exponent: i32,
 }
 
-/// A group: an optional or mandatory run of fields with its own presence map if it needs one.
+/// A group: an optional or mandatory list of fields, with a presence map of its own if it needs
+/// one.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Name.
@@ -324,9 +326,9 @@ pub struct Group {
     pub application_type: Option<Name>,
     /// Instructions in wire order.
     pub instructions: Vec<Instruction>,
-    /// Attributes the reader does not know.
+    /// Attributes that the reader does not know.
     pub attributes: Vec<Attribute>,
-    /// Where the group stands in its file.
+    /// Position of the group in its file.
     pub location: Location,
 }
 
@@ -345,16 +347,16 @@ pub struct Sequence {
     pub application_type: Option<Name>,
     /// Instructions of one entry in wire order.
     pub instructions: Vec<Instruction>,
-    /// Attributes the reader does not know.
+    /// Attributes that the reader does not know.
     pub attributes: Vec<Attribute>,
-    /// Where the sequence stands in its file.
+    /// Position of the sequence in its file.
     pub location: Location,
 }
 
 /// The length of a sequence, `uInt32` on the wire.
 #[derive(Clone, Debug)]
 pub struct Length {
-    /// Name, `None` where the file has no `length` element or no name on it.
+    /// Name; `None` if the file has no `length` element, or the element has no name.
     pub name: Option<Name>,
     /// Field id.
     pub id: Option<u32>,

@@ -1,4 +1,4 @@
-//! Checks of a set as a whole: identifiers, static references, and size when expanded.
+//! Checks of a whole set: identifiers, static references, and size after expansion.
 
 use super::error::{ErrorList, TemplateError};
 use super::limits::ParseLimits;
@@ -6,7 +6,7 @@ use super::model::{Instruction, Location, Template, TemplateId};
 use crate::code::Code;
 use std::collections::HashMap;
 
-/// What a template contributes by itself, and which templates it refers to at which depth.
+/// Size of a template without references, and the templates it references, with their depth.
 struct Outline {
     instructions: usize,
     depth: usize,
@@ -19,8 +19,8 @@ struct TemplateReference {
     location: Location,
 }
 
-/// Checks the set and returns the indexes of all templates, each after those it refers to.
-/// The order is only complete if no error was added.
+/// Checks the set and returns the indexes of all templates, each after those it references. The
+/// order is complete only if no error was added.
 pub(crate) fn check(
     templates: &[Template],
     limits: &ParseLimits,
@@ -105,7 +105,7 @@ enum OutlineVisit {
     Done,
 }
 
-/// Depth-first without recursion: a chain of references can be as long as the set.
+/// Depth-first search without recursion: a chain of references can be as long as the set.
 fn sort(templates: &[Template], outlines: &[Outline], errors: &mut ErrorList) -> Vec<usize> {
     let mut state = vec![OutlineVisit::New; outlines.len()];
     let mut order = Vec::with_capacity(outlines.len());

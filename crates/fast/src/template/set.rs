@@ -1,4 +1,4 @@
-//! A set of templates and the ways to look one up.
+//! A set of templates, with look-up by id and name.
 
 use super::error::{ErrorList, TemplateErrors};
 use super::limits::ParseLimits;
@@ -19,12 +19,12 @@ impl TemplateSet {
     /// Reads a template file with the default limits.
     ///
     /// # Errors
-    /// [`TemplateErrors`] with everything that is wrong in the file.
+    /// [`TemplateErrors`] with all errors in the file.
     pub fn parse(xml: &str) -> Result<Self, TemplateErrors> {
         Self::parse_with(xml, &ParseLimits::default())
     }
 
-    /// Reads a template file with limits of the caller.
+    /// Reads a template file with these limits.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -34,8 +34,7 @@ impl TemplateSet {
 
     /// Reads the bytes of a template file: UTF-8, with or without a byte order mark.
     ///
-    /// An XML declaration that names another encoding does not matter as long as the bytes are
-    /// valid UTF-8.
+    /// An XML declaration that names another encoding is ignored if the bytes are valid UTF-8.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and S1 for bytes in another encoding.
@@ -43,7 +42,7 @@ impl TemplateSet {
         Self::parse_bytes_with(bytes, &ParseLimits::default())
     }
 
-    /// Reads the bytes of a template file with limits of the caller.
+    /// Reads the bytes of a template file with these limits.
     ///
     /// # Errors
     /// As [`parse_bytes`](Self::parse_bytes).
@@ -51,8 +50,8 @@ impl TemplateSet {
         reader::read_bytes(bytes, limits)
     }
 
-    /// Builds a set from templates made by hand, and checks what concerns the set as a whole:
-    /// identifiers, static references and size. Operators and values are taken as they are.
+    /// Builds a set from templates, and checks properties of the set as a whole: identifiers,
+    /// static references and size. Operators and values are not checked.
     ///
     /// # Errors
     /// [`TemplateErrors`] for a duplicate identifier (S1), a static reference outside the set (D8),
@@ -67,7 +66,7 @@ impl TemplateSet {
         Ok(Self::index(templates, bottom_up))
     }
 
-    /// Puts checked templates together.
+    /// Builds a set from checked templates.
     pub(super) fn index(templates: Vec<Template>, bottom_up: Vec<usize>) -> Self {
         let mut set = Self { templates, bottom_up, ..Self::default() };
         for (index, template) in set.templates.iter().enumerate() {
@@ -79,9 +78,9 @@ impl TemplateSet {
         set
     }
 
-    /// Makes the template with this identifier one that resets dictionaries, and adds an empty
-    /// template `Reset` where the set has none: some feeds send a reset message that their template
-    /// file declares without the attribute, or not at all.
+    /// Adds the reset attribute to the template with this identifier; if the set has none, adds an
+    /// empty template `Reset`. Some feeds send a reset message that their template file declares
+    /// without the attribute, or not at all.
     #[must_use]
     pub fn with_reset_template(mut self, id: TemplateId) -> Self {
         if let Some(template) = self.by_id(id).and_then(|index| self.templates.get_mut(index)) {
@@ -105,34 +104,34 @@ impl TemplateSet {
         self
     }
 
-    /// All templates in file order.
+    /// Returns all templates in file order.
     pub fn templates(&self) -> &[Template] {
         &self.templates
     }
 
-    /// The index of the template with an identifier.
+    /// Returns the index of the template with this identifier.
     pub fn by_id(&self, id: TemplateId) -> Option<usize> {
         self.ids.get(&id).copied()
     }
 
-    /// The template with an identifier.
+    /// Returns the template with this identifier.
     pub fn template(&self, id: TemplateId) -> Option<&Template> {
         self.templates.get(self.by_id(id)?)
     }
 
-    /// The first template of a local name, with its index. Names need not be unique: exchanges
-    /// reuse them over identifiers; see [`all_named`](Self::all_named).
+    /// Returns the first template with this local name, and its index. Names need not be unique:
+    /// exchanges reuse them with other identifiers; see [`all_named`](Self::all_named).
     pub fn named(&self, name: &str) -> Option<(usize, &Template)> {
         self.all_named(name).next()
     }
 
-    /// Every template of a local name, with its index, in file order.
+    /// Returns every template with this local name, and its index, in file order.
     pub fn all_named(&self, name: &str) -> impl Iterator<Item = (usize, &Template)> {
         let indexes = self.names.get(name).map_or(&[][..], Vec::as_slice);
         indexes.iter().filter_map(|&index| Some((index, self.templates.get(index)?)))
     }
 
-    /// Indexes of all templates, each after the templates it refers to statically.
+    /// Returns the indexes of all templates, each after the templates it references statically.
     pub fn bottom_up(&self) -> &[usize] {
         &self.bottom_up
     }

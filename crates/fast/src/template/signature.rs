@@ -1,9 +1,9 @@
-//! Stable signatures: what changes decoding changes them, and nothing else.
+//! Stable signatures: they change if and only if decoding changes.
 //!
 //! A signature covers names, identifiers, types, presence, operators, initial values, dictionary
 //! entries, resets, references and enumeration elements. It does not cover comments, white space,
 //! the order of attributes or of templates, spelling of values, vendor attributes, or positions. A
-//! static reference counts as what the template it names is.
+//! static reference is covered by the signature of its template.
 
 use super::model::{
     Dictionary, EntryKey, Enumeration, Field, FieldType, Group, Instruction, Length, Name,
@@ -14,20 +14,21 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// Part of every signature, so that a change of what is covered changes all of them.
+/// Part of every signature: a change of the covered properties must change it, and so all
+/// signatures.
 const FORMAT: &[u8] = b"tickwire templates 1";
 
-/// Names the decoding behaviour of a template or a set: SHA-256 over a canonical form.
+/// Identifies the decoding behaviour of a template or a set: SHA-256 of a canonical form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Signature([u8; 32]);
 
 impl Signature {
-    /// A signature from its 32 bytes.
+    /// Creates a signature from its 32 bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -70,7 +71,7 @@ impl FromStr for Signature {
 }
 
 impl TemplateSet {
-    /// The signature of the whole set; the order of templates does not matter.
+    /// Returns the signature of the whole set; it does not depend on the order of templates.
     pub fn signature(&self) -> Signature {
         let mut signatures = self.signatures();
         signatures.sort_unstable();
@@ -82,12 +83,13 @@ impl TemplateSet {
         canon.finish()
     }
 
-    /// The signature of one template, with those it refers to statically; `None` outside the set.
+    /// Returns the signature of one template, including those it references statically; `None` if
+    /// the index is outside the set.
     pub fn signature_of(&self, index: usize) -> Option<Signature> {
         self.signatures().get(index).copied()
     }
 
-    /// The signatures of all templates, in the order of [`templates`](Self::templates).
+    /// Returns the signatures of all templates, in the order of [`templates`](Self::templates).
     pub fn signatures(&self) -> Vec<Signature> {
         let mut signatures = vec![Signature([0; 32]); self.templates().len()];
         for &index in self.bottom_up() {
@@ -99,7 +101,7 @@ impl TemplateSet {
     }
 }
 
-/// Writes the canonical form into the hash. Every item is led by its kind or its length, so that
+/// Writes the canonical form to the hash. Every item begins with its kind or its length, so
 /// different models never have the same form.
 struct Canon {
     hash: Sha256,

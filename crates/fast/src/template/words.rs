@@ -1,10 +1,10 @@
-//! The standard's words for parts of the model.
+//! Names of the standard for parts of the model.
 
 use super::model::{Epoch, FieldType, OperatorKind, Part, Presence, TimeUnit, Width};
 
 impl FieldType {
-    /// The standard's name of the type, such as `uInt32`; a string says its character set where it
-    /// is not ASCII.
+    /// Returns the standard's name of the type, such as `uInt32`; a string that is not ASCII
+    /// includes its character set.
     pub fn name(&self) -> &'static str {
         match self {
             Self::UInt(Width::W8) => "uInt8",
@@ -28,7 +28,7 @@ impl FieldType {
 }
 
 impl OperatorKind {
-    /// The standard's name of the operator, such as `copy`, or `none`.
+    /// Returns the standard's name of the operator, such as `copy`, or `none`.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -43,7 +43,7 @@ impl OperatorKind {
 }
 
 impl Presence {
-    /// `mandatory` or `optional`.
+    /// Returns `mandatory` or `optional`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mandatory => "mandatory",
@@ -53,7 +53,7 @@ impl Presence {
 }
 
 impl TimeUnit {
-    /// The unit in the singular, such as `second`.
+    /// Returns the unit in the singular, such as `second`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -66,7 +66,7 @@ impl TimeUnit {
 }
 
 impl Epoch {
-    /// `unix` or `today`.
+    /// Returns `unix` or `today`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unix => "unix",
@@ -76,7 +76,7 @@ impl Epoch {
 }
 
 impl Part {
-    /// What the key stands for: `whole`, `exponent`, `mantissa` or `length`.
+    /// Returns the part that the key belongs to: `whole`, `exponent`, `mantissa` or `length`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: corpora beside the project, and messages as JSON.
+//! Shared by the tests of this crate: recorded captures, and messages as JSON.
 #![allow(dead_code, unused_imports)]
 
 pub mod own_vectors;
@@ -7,8 +7,8 @@ pub mod random;
 use serde_json::{Map, Value as Json, json};
 use tickwire_fast::{EngineUnderTest, FieldValue, Message, Record};
 
-/// Every engine, each to give the same values and errors. One that this CPU or this build has not
-/// falls back to another, and is then no other test than that one.
+/// All engines; each must return the same values and errors. An engine that this CPU or build lacks
+/// falls back to another.
 #[cfg(not(machine_code))]
 pub const ENGINES: [EngineUnderTest; 2] = [EngineUnderTest::Portable, EngineUnderTest::Vectors];
 /// Every engine.
@@ -21,13 +21,13 @@ pub use tickwire_testing::{hex, packets, shared, to_hex};
 /// How values become JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// As `null`.
+    /// Absent fields are `null`.
     Null,
-    /// Not at all.
+    /// Absent fields are omitted.
     LeftOut,
 }
 
-/// A record as a JSON object, integers for enums, sets and booleans.
+/// Returns a record as a JSON object; enums, sets and booleans are integers.
 pub fn record_json(record: Record<'_>, absent: Absent) -> Json {
     let mut object = Map::new();
     for (field, value) in record.fields() {
@@ -41,7 +41,7 @@ pub fn record_json(record: Record<'_>, absent: Absent) -> Json {
     Json::Object(object)
 }
 
-/// A value as JSON.
+/// Returns a value as JSON.
 pub fn value_json(value: FieldValue<'_>, absent: Absent) -> Json {
     match value {
         FieldValue::Absent | FieldValue::Discarded => Json::Null,
@@ -60,12 +60,12 @@ pub fn value_json(value: FieldValue<'_>, absent: Absent) -> Json {
     }
 }
 
-/// A message as the vectors write it.
+/// Returns a message in the form of the vectors.
 pub fn vector_json(message: &Message) -> Json {
     json!({"t": message.template_name(), "f": record_json(message.root(), Absent::LeftOut)})
 }
 
-/// A capture beside the project and how it is framed.
+/// A recorded capture and its framing.
 pub struct Corpus {
     /// Folder and stem of the files.
     pub name: &'static str,
@@ -101,7 +101,8 @@ pub const CORPORA: [Corpus; 10] = {
 };
 
 impl Corpus {
-    /// The compiled templates and the capture's bytes, or `None` where it is not there.
+    /// Returns the compiled templates and the capture's bytes, or `None` if the capture is not
+    /// available.
     pub fn load(&self) -> Option<(std::sync::Arc<tickwire_fast::Program>, Vec<u8>)> {
         let templates = shared(&format!("corpus/{}/templates.xml", self.templates))?;
         let capture = shared(&format!("corpus/{}.bin", self.name))?;
@@ -112,7 +113,7 @@ impl Corpus {
         Some((std::sync::Arc::new(program), std::fs::read(capture).expect("readable")))
     }
 
-    /// The expected messages, one JSON object each.
+    /// Returns the expected messages, one JSON object each.
     pub fn expected(&self) -> Option<impl Iterator<Item = Json>> {
         use std::io::BufRead;
         let path = shared(&format!("corpus/{}.expected.jsonl.gz", self.name))?;
@@ -121,7 +122,7 @@ impl Corpus {
         Some(lines.map(|line| serde_json::from_str(&line.expect("readable")).expect("JSON")))
     }
 
-    /// A decoder as this capture wants it.
+    /// Creates a decoder with the options for this capture.
     pub fn decoder(
         &self,
         program: &std::sync::Arc<tickwire_fast::Program>,

@@ -1,25 +1,26 @@
-//! Reads the vectors of `crates/fast/testdata`, for every test that runs them; `vectors.rs` says what a file has.
+//! Reads the vectors of `crates/fast/testdata` for the tests that run them; `vectors.rs` documents
+//! the format.
 
 use std::path::Path;
 use tickwire_fast::{Limits, ResetPolicy, TemplateSet};
 use toml::{Table, Value};
 
-/// A vector.
+/// A test vector.
 pub struct Vector {
     /// Name of its file without the suffix.
     pub file: String,
-    /// Its name, which no other vector has.
+    /// Its unique name.
     pub name: String,
-    /// All that stands in it.
+    /// The complete table.
     pub table: Table,
 }
 
-/// Returns a text of a table.
+/// Returns a string of a table.
 pub fn text<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
     table.get(key).map(|value| value.as_str().unwrap_or_else(|| panic!("{key} is not a string")))
 }
 
-/// Reads the vectors of all files in `folder`, in the order of their names.
+/// Reads the vectors of all files in `folder`, sorted by file name.
 pub fn all(folder: &Path) -> Vec<Vector> {
     let entries = std::fs::read_dir(folder).expect("testdata");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
@@ -41,7 +42,7 @@ pub fn all(folder: &Path) -> Vec<Vector> {
 }
 
 impl Vector {
-    /// Returns the template set: `fields` are those of one template, `templates` are whole ones.
+    /// Returns the template set: `fields` is the body of one template, `templates` are whole ones.
     pub fn template_set(&self) -> TemplateSet {
         let body = match (text(&self.table, "fields"), text(&self.table, "templates")) {
             (Some(fields), None) => format!("<template name='T' id='1'>{fields}</template>"),
@@ -52,7 +53,7 @@ impl Vector {
             .unwrap_or_else(|errors| panic!("{}, {}: {errors}", self.file, self.name))
     }
 
-    /// Returns the limits that decoders and encoders have.
+    /// Returns the limits for decoders and encoders.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for (name, value) in
@@ -72,7 +73,7 @@ impl Vector {
         limits
     }
 
-    /// Returns when dictionaries are emptied.
+    /// Returns the reset policy.
     pub fn reset_policy(&self) -> ResetPolicy {
         match text(&self.table, "reset") {
             None | Some("template") => ResetPolicy::Template,
@@ -92,7 +93,7 @@ impl Vector {
     }
 }
 
-/// True if dictionaries are emptied before this step.
+/// True if dictionaries are reset before this step.
 pub fn has_reset(step: &Table) -> bool {
     step.get("reset").is_some_and(|reset| reset.as_bool().expect("true or false"))
 }

@@ -1,4 +1,4 @@
-//! Random template sets as XML, and random messages of them, all from the choices of a test.
+//! Random template sets as XML, and random messages of them, generated from a test's choices.
 
 use std::sync::Arc;
 use tickwire_fast::template::FieldType;
@@ -13,7 +13,7 @@ pub fn template_set(choices: &mut Choices) -> TemplateSet {
     TemplateSet::parse(&xml).unwrap_or_else(|errors| panic!("{errors}\n{xml}"))
 }
 
-/// Builds a message of a template with values that often are what an operator expects.
+/// Builds a message of a template; values are often those that an operator expects.
 pub fn message<'b>(
     choices: &mut Choices,
     builder: &'b mut MessageBuilder,

@@ -1,16 +1,16 @@
-//! Pairs the items of two lists, and finds those that moved.
+//! Pairs the items of two lists, and finds the items that moved.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// Which item is paired with which.
+/// The pairs of items, by index.
 pub(super) struct Pairs {
     pub(super) new_of_old: Vec<Option<usize>>,
     pub(super) old_of_new: Vec<Option<usize>>,
 }
 
-/// Pairs items of equal keys in rounds: `key` gives the key of an item for a round, if it has one.
-/// Among items of one key the first is paired with the first.
+/// Pairs items with equal keys, in rounds: `key` returns the key of an item for a round, if it has
+/// one. Items with the same key are paired in order.
 pub(super) fn align<'a, T, K: Eq + Hash>(
     old: &'a [T],
     new: &'a [T],
@@ -41,12 +41,13 @@ pub(super) fn align<'a, T, K: Eq + Hash>(
     pairs
 }
 
-/// The old indexes of items that left the common order: all paired items outside a longest run
-/// that rises in both lists.
+/// Returns the old indexes of items that moved: all paired items outside a longest increasing
+/// subsequence.
 pub(super) fn moved(new_of_old: &[Option<usize>]) -> HashSet<usize> {
     let paired: Vec<(usize, usize)> =
         new_of_old.iter().enumerate().filter_map(|(old, new)| Some((old, (*new)?))).collect();
-    // `tails[length]` is the position in `paired` of the smallest end of a rising run so long.
+    // `tails[length]` is the position in `paired` of the smallest last element of an increasing
+    // sequence of that length.
     let mut tails: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; paired.len()];
     for (at, &(_, new)) in paired.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The differences of two fields and of their operators.
+//! Differences of two fields and of their operators.
 
 use super::{Comparison, id_text, name_text};
 use crate::template::model::{
@@ -6,7 +6,7 @@ use crate::template::model::{
 };
 use crate::template::xml::{dictionary_text, value_text};
 
-/// What the properties of an operator are called.
+/// Names of an operator's properties.
 pub(super) struct FieldWords {
     operator: &'static str,
     initial: &'static str,
@@ -31,7 +31,7 @@ pub(super) const LENGTH: FieldWords = FieldWords {
     entry: "dictionary entry of the length",
 };
 
-/// A few words for an instruction that was added or removed.
+/// Returns a short description of an instruction that was added or removed.
 pub(super) fn describe(instruction: &Instruction) -> String {
     match instruction {
         Instruction::Field(field) => format!(
@@ -86,7 +86,7 @@ impl Comparison<'_> {
         self.attributes(&old.attributes, &new.attributes);
     }
 
-    /// Compares two operators; without types both are of plain integers.
+    /// Compares two operators. Without types, both are of plain integers.
     pub(super) fn operator(
         &mut self,
         words: &FieldWords,

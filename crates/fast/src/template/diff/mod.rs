@@ -1,4 +1,4 @@
-//! The differences of two template sets, in words.
+//! Differences of two template sets, as text.
 
 mod align;
 mod field;
@@ -11,35 +11,36 @@ use std::fmt;
 /// One difference between an old and a new template set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Name of the template, as the new set has it where both have it.
+    /// Name of the template; if it was renamed, the new name.
     pub template: String,
-    /// Identifier of the template, as the new set has it where both have it.
+    /// Identifier of the template; if it changed, the new one.
     pub template_id: Option<u32>,
-    /// Names of the fields down to the one that differs, joined by `/`; empty for the template.
+    /// Names of the enclosing fields and the field that differs, joined by `/`; empty for the
+    /// template.
     pub field: String,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
-    /// Whether the same bytes decode to something else now, names and ids included.
+    /// True if the same bytes now decode differently, names and ids included.
     pub changes_decoding: bool,
 }
 
-/// What differs.
+/// A difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Only the new set has it: a short description.
+    /// Only in the new set: a short description.
     Added(String),
-    /// Only the old set has it: a short description.
+    /// Only in the old set: a short description.
     Removed(String),
-    /// It stands at another place among its neighbours; places count from 1.
+    /// Its position among its neighbours changed; positions count from 1.
     Moved {
-        /// Place in the old set.
+        /// Position in the old set.
         old: usize,
-        /// Place in the new set.
+        /// Position in the new set.
         new: usize,
     },
     /// A property has another value.
     Changed {
-        /// Which property, such as `presence`.
+        /// Name of the property, such as `presence`.
         property: &'static str,
         /// Value in the old set.
         old: String,
@@ -137,7 +138,7 @@ impl<'c> Comparison<'c> {
         });
     }
 
-    /// Notes a property whose two texts differ.
+    /// Records a property whose two texts differ.
     fn property(&mut self, property: &'static str, old: String, new: String) {
         if old != new {
             self.add(true, Difference::Changed { property, old, new });
@@ -245,12 +246,12 @@ impl<'c> Comparison<'c> {
     }
 }
 
-/// An instruction with what it is paired by.
+/// An instruction with the keys by which it is paired.
 struct Item<'m> {
     instruction: &'m Instruction,
     name: Option<&'m Name>,
     id: Option<u32>,
-    /// References pair only with references of their sort.
+    /// References pair only with references of the same kind.
     reference: u8,
 }
 

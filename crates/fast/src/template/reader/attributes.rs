@@ -1,4 +1,4 @@
-//! Which elements and attributes are FAST's, and the small attributes.
+//! Recognizes elements and attributes of FAST, and reads simple attributes.
 
 use super::Node;
 use super::source::{UNDECLARED, quote};
@@ -6,15 +6,15 @@ use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{Attribute, Presence};
 
-/// Attributes of FAST itself on fields, groups and sequences.
+/// Attributes defined by FAST for fields, groups and sequences.
 pub(super) const FIELD: &[&str] = &["name", "id", "ns", "presence", "dictionary"];
-/// Attributes of FAST itself on templates.
+/// Attributes defined by FAST for templates.
 pub(super) const TEMPLATE: &[&str] = &["name", "id", "ns", "templateNs", "dictionary", "reset"];
 
-/// What an attribute takes beside its text.
+/// Memory of an attribute in addition to its text, bytes.
 const ATTRIBUTE_BYTES: usize = 64;
 
-/// Whether a namespace is FAST's own, in one of the spellings met, or none.
+/// True for FAST's namespace, in any spelling found in practice, and for no namespace.
 fn is_fast_namespace(ns: &str) -> bool {
     let ns = ns.to_ascii_lowercase();
     ns.is_empty()
@@ -25,13 +25,13 @@ fn is_fast_namespace(ns: &str) -> bool {
 }
 
 impl TemplateReader<'_> {
-    /// Whether an element is FAST's; others belong to a vendor and are passed over.
+    /// True if an element belongs to FAST; others are vendor extensions and are skipped.
     pub(super) fn is_fast(&self, node: Node<'_>) -> bool {
         let ns = node.tag_name().namespace().unwrap_or_default();
         ns == self.root_ns || is_fast_namespace(ns)
     }
 
-    /// The child elements that are FAST's; not all of them once too many were looked at.
+    /// Returns the child elements that belong to FAST; incomplete once the visit limit is reached.
     pub(super) fn children<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
         node.children()
             .take_while(|_| self.visit(1))
@@ -39,7 +39,7 @@ impl TemplateReader<'_> {
             .collect()
     }
 
-    /// An attribute of FAST itself: without a namespace, or with FAST's.
+    /// Returns an attribute of FAST: without a namespace, or in FAST's.
     pub(super) fn attribute<'n>(&self, node: Node<'n>, name: &str) -> Option<&'n str> {
         node.attribute(name).or_else(|| {
             let mut attributes = node.attributes();
@@ -52,7 +52,7 @@ impl TemplateReader<'_> {
         ns == self.root_ns || is_fast_namespace(ns)
     }
 
-    /// Keeps the attributes that are not among `known` and were not kept before.
+    /// Keeps the attributes that are neither among `known` nor kept before.
     pub(super) fn unknown_attributes(
         &mut self,
         node: Node<'_>,
@@ -75,7 +75,7 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// Reads `presence`; `None` where it is not given.
+    /// Reads `presence`; `None` if it is not given.
     pub(super) fn presence(&mut self, node: Node<'_>) -> Option<Presence> {
         let text = self.attribute(node, "presence")?;
         match text.trim().to_ascii_lowercase().as_str() {
@@ -98,7 +98,7 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// Reports an element that does not belong where it stands.
+    /// Reports an element that is not allowed at its place.
     pub(super) fn unexpected(&mut self, child: Node<'_>, parent: Node<'_>) {
         let name = child.tag_name().name();
         let message =
@@ -112,7 +112,7 @@ impl TemplateReader<'_> {
     }
 }
 
-/// A field id, or nothing where it is absent or not a number.
+/// Parses a field id; `None` if it is not a number.
 pub(super) fn field_id(text: &str) -> Option<u32> {
     text.trim().parse().ok()
 }
@@ -121,7 +121,7 @@ fn cut(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// The element that a wrongly written name most likely means.
+/// Returns the element that a misspelt name most likely means.
 fn respelt(name: &str) -> Option<&'static str> {
     const KNOWN: &[&str] = &[
         "template",

@@ -1,4 +1,4 @@
-//! FAST 1.2 `enum` and `set`: their elements, and the texts that name values.
+//! FAST 1.2 `enum` and `set`: their elements, and the conversion of texts to values.
 
 use super::Node;
 use super::initial::unsigned;
@@ -15,7 +15,7 @@ const ENUM_ELEMENTS_MAX: usize = 4096;
 const SET_ELEMENTS_MAX: usize = 64;
 
 impl TemplateReader<'_> {
-    /// Reads the elements of an `enum` or `set`, once for each such element in the file.
+    /// Reads the elements of an `enum` or `set`, once per `enum` or `set` element of the file.
     pub(super) fn enumeration(
         &mut self,
         node: Node<'_>,
@@ -23,7 +23,7 @@ impl TemplateReader<'_> {
         is_set: bool,
     ) -> Arc<Enumeration> {
         if let Some(known) = self.enumerations.get(&node.id()) {
-            // Whoever goes over the model goes over the elements of each use.
+            // Code that traverses the model visits the elements at every use.
             self.visit(known.elements.len());
             return Arc::clone(known);
         }
@@ -87,7 +87,7 @@ impl TemplateReader<'_> {
     }
 }
 
-/// The value that a text names: an element by name, else by id, else by number.
+/// Returns the value that a text denotes: an element by name, else by id, else a number.
 pub(in crate::template) fn resolve_enum(
     text: &str,
     enumeration: &Enumeration,
@@ -101,7 +101,7 @@ pub(in crate::template) fn resolve_enum(
         .ok_or_else(|| "the name of one of its elements".to_owned())
 }
 
-/// The bits that a text names: an element, several separated by white space, or a number.
+/// Returns the bits that a text denotes: an element, several separated by white space, or a number.
 pub(in crate::template) fn resolve_set(
     text: &str,
     enumeration: &Enumeration,
@@ -127,7 +127,7 @@ pub(in crate::template) fn resolve_set(
         .ok_or_else(|| "names of its elements, separated by spaces".to_owned())
 }
 
-/// The value of the element with a name, else with an id.
+/// Returns the value of the element with this name, else with this id.
 fn named(text: &str, enumeration: &Enumeration) -> Result<Option<u64>, String> {
     let trimmed = text.trim();
     let by_name = |element: &&Element| *element.name == *text || *element.name == *trimmed;
@@ -140,7 +140,7 @@ fn named(text: &str, enumeration: &Enumeration) -> Result<Option<u64>, String> {
     }
 }
 
-/// The value all of `elements` have.
+/// Returns the value that all of `elements` share.
 fn sole<'e>(mut elements: impl Iterator<Item = &'e Element>) -> Result<Option<u64>, String> {
     let Some(first) = elements.next() else { return Ok(None) };
     if elements.all(|element| element.value == first.value) {

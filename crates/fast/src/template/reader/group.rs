@@ -138,8 +138,8 @@ impl TemplateReader<'_> {
             expanding: &expanding,
             ..scope
         };
-        // The length stands before the entries, whose application type is not its own. Its dictionary is
-        // that of the nearest element, which is the sequence (FAST 1.1, 6.3.1).
+        // The length precedes the entries, so it is outside of their application type. Its
+        // dictionary is that of the nearest element, the sequence (FAST 1.1, 6.3.1).
         let around = Scope { application_type: outer.application_type, ..body };
         let length = self.length(layers.inner(), &header, &around);
         let instructions = self.instructions(layers.inner(), &body);
@@ -155,7 +155,7 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// The scope inside a group or sequence.
+    /// Returns the scope inside a group or sequence.
     fn inside<'s>(&self, layers: &Layers<'s>, scope: &Scope<'s>) -> Scope<'s> {
         let last = layers.nodes.len() - 1;
         Scope {
@@ -166,7 +166,7 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// A `field` or `type` around a group or sequence holds nothing else.
+    /// Reports other content of a `field` or `type` that contains a group or sequence.
     fn check_uses(&mut self, layers: &Layers<'_>) {
         for pair in layers.nodes.windows(2) {
             let inner = pair[1];

@@ -1,14 +1,14 @@
-//! Initial values: text of a `value` attribute to a value of the field's type.
+//! Initial values: converts the text of a `value` attribute to the field's type.
 //!
 //! Spec: FAST 1.1 §6.3.2.
 
 use super::enumeration::{resolve_enum, resolve_set};
 use crate::template::model::{Decimal, FieldType, Part, Value, Width};
 
-/// Exponents of decimals reach from minus this to this.
+/// Decimal exponents range from minus this to this.
 const EXPONENT_MAX: i32 = 63;
 
-/// Converts an initial value; the error says what is expected instead.
+/// Converts an initial value; the error says what was expected.
 pub(super) fn parse(text: &str, field_type: &FieldType, part: Part) -> Result<Value, String> {
     match field_type {
         FieldType::UInt(width) => unsigned(text, *width).map(Value::UInt),
@@ -27,12 +27,13 @@ pub(super) fn parse(text: &str, field_type: &FieldType, part: Part) -> Result<Va
     }
 }
 
-/// White space as XML has it, which is all that surrounds numbers.
+/// Removes XML white space around a number.
 fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
-/// A whole number: sign, then digits only. Rust's own parser agrees but for `+` and `-` alone.
+/// Parses a whole number: sign, then digits only. Rust's own parser accepts the same, except for a
+/// lone `+` or `-`.
 fn integer(text: &str) -> Option<i128> {
     let text = trim(text);
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -87,7 +88,8 @@ fn bytes(text: &str) -> Result<Box<[u8]>, String> {
     Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// A decimal, normalised: the mantissa has no factor of ten, and zero has the exponent zero.
+/// Parses a decimal and normalizes it: the mantissa is not divisible by ten; zero has exponent
+/// zero.
 fn decimal(text: &str) -> Result<Decimal, String> {
     scaled(trim(text)).ok_or_else(|| {
         format!(

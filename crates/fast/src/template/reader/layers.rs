@@ -1,4 +1,5 @@
-//! FAST 1.2 indirection: `field`, `type` and `define` resolved to the element that says the type.
+//! FAST 1.2 indirection: resolves `field`, `type` and `define` to the element that defines the
+//! type.
 
 use super::Node;
 use super::operator::OPERATORS;
@@ -10,17 +11,17 @@ use crate::code::Code;
 use crate::template::model::{Attribute, Name, Presence};
 use roxmltree::NodeId;
 
-/// The elements that together make up one instruction, from the outermost to the one that says the
+/// The elements that together form one instruction, from the outermost to the one that defines the
 /// type. A FAST 1.1 field has one.
 pub(super) struct Layers<'s> {
     pub(super) nodes: Vec<Node<'s>>,
-    /// Name of the type: of the innermost element, or what a `type` names directly.
+    /// Name of the type: of the innermost element, or the name given in a `type`.
     pub(super) kind: &'s str,
-    /// Definitions that can be named inside the innermost element.
+    /// Definitions in scope inside the innermost element.
     pub(super) definitions: &'s Definitions<'s>,
-    /// Definitions gone through.
+    /// Definitions that were followed.
     pub(super) defines: Vec<NodeId>,
-    /// Name of the definition that holds the innermost element, or empty.
+    /// Name of the definition that contains the innermost element, or empty.
     pub(super) define_name: &'s str,
 }
 
@@ -64,7 +65,7 @@ impl<'s> Layers<'s> {
         }
     }
 
-    /// Goes from a `type` to what its definition holds; `Some(None)` if it names a type itself.
+    /// Follows a `type` to the content of its definition; `Some(None)` if it names a built-in type.
     fn follow(
         &mut self,
         reader: &mut TemplateReader<'_>,
@@ -96,35 +97,35 @@ impl<'s> Layers<'s> {
         sole_type(reader, define).map(Some)
     }
 
-    /// The element that is in the template.
+    /// Returns the element in the template.
     pub(super) fn outer(&self) -> Node<'s> {
         self.nodes[0]
     }
 
-    /// The element that says the type.
+    /// Returns the element that defines the type.
     pub(super) fn inner(&self) -> Node<'s> {
         self.nodes[self.nodes.len() - 1]
     }
 
-    /// An attribute of the instruction itself, the outermost first. `name` and `ns` of a `type` are
-    /// those of a definition.
+    /// Returns an attribute of the instruction itself, searched from the outermost layer on. `name`
+    /// and `ns` of a `type` belong to a definition.
     fn own_attribute(&self, reader: &TemplateReader<'_>, name: &str) -> Option<&'s str> {
         let own = |node: &&Node<'s>| node.tag_name().name() != "type";
         self.nodes.iter().filter(own).find_map(|&node| reader.attribute(node, name))
     }
 
-    /// The innermost `dictionary` attribute on the layers from the outermost to `last`.
+    /// Returns the innermost `dictionary` attribute, from the outermost layer to `last`.
     pub(super) fn dictionary(&self, reader: &TemplateReader<'_>, last: usize) -> Option<&'s str> {
         let nodes = self.nodes.iter().take(last + 1).rev();
         nodes.copied().find_map(|node| reader.attribute(node, "dictionary"))
     }
 
-    /// The namespace inherited inside the instruction.
+    /// Returns the namespace that is inherited inside the instruction.
     pub(super) fn ns(&self, reader: &TemplateReader<'_>, scope: &Scope<'s>) -> &'s str {
         self.own_attribute(reader, "ns").unwrap_or(scope.ns)
     }
 
-    /// Reads what all instructions have.
+    /// Reads the attributes common to all instructions.
     pub(super) fn header(&self, reader: &mut TemplateReader<'_>, scope: &Scope<'s>) -> Header {
         let node = self.outer();
         let ns = self.ns(reader, scope);
@@ -175,7 +176,7 @@ impl<'s> Layers<'s> {
     }
 }
 
-/// What all instructions have.
+/// Attributes common to all instructions.
 pub(super) struct Header {
     pub(super) name: Name,
     pub(super) id: Option<u32>,
@@ -183,7 +184,7 @@ pub(super) struct Header {
     pub(super) attributes: Vec<Attribute>,
 }
 
-/// The one element inside a `field` or `define` that says its type.
+/// Returns the only element inside a `field` or `define`, which defines its type.
 fn sole_type<'s>(reader: &mut TemplateReader<'_>, parent: Node<'s>) -> Option<Node<'s>> {
     let name = parent.tag_name().name();
     let mut types = reader.children(parent);

@@ -1,8 +1,8 @@
-//! From XML to the checked model.
+//! Converts XML to the checked model.
 //!
-//! Reading goes in three steps: the raw text is scanned for what would cost too much, a tree is
-//! built and all template names are noted, then each template's body is read with the scopes
-//! around it. Errors are collected; a template with errors is still read to its end.
+//! Reading has three steps: a scan rejects raw text that would be too expensive; an XML tree is
+//! built and all template names are collected; then each template's body is read within its scopes.
+//! Errors are collected; a template with errors is still read to its end.
 
 mod attributes;
 mod enumeration;

@@ -14,7 +14,7 @@ use crate::template::model::{
 pub(super) const OPERATORS: &[&str] =
     &["constant", "default", "copy", "increment", "delta", "tail"];
 
-/// What an operator works on.
+/// The field or part that an operator applies to.
 pub(super) struct OperatorPlace<'p, 's> {
     /// Scope of the element that holds the operator.
     pub(super) scope: Scope<'s>,
@@ -22,12 +22,12 @@ pub(super) struct OperatorPlace<'p, 's> {
     pub(super) presence: Presence,
     /// Default key.
     pub(super) name: &'p Name,
-    /// What the default key stands for.
+    /// Part that the default key belongs to.
     pub(super) part: Part,
 }
 
 impl TemplateReader<'_> {
-    /// The operator child of an element.
+    /// Returns the operator child of an element.
     pub(super) fn operator_child<'n>(&mut self, holder: Node<'n>) -> Option<Node<'n>> {
         let mut operators = self.children(holder);
         operators.retain(|node| OPERATORS.contains(&node.tag_name().name()));
@@ -38,7 +38,7 @@ impl TemplateReader<'_> {
         operators.first().copied()
     }
 
-    /// Reads an operator element; no element is no operator.
+    /// Reads an operator element; without an element there is no operator.
     pub(super) fn operator(
         &mut self,
         node: Option<Node<'_>>,
@@ -64,7 +64,8 @@ impl TemplateReader<'_> {
         Operator { kind, initial, entry }
     }
 
-    /// An operator says everything in attributes; a value written as text would be lost.
+    /// Reports text in an operator element: operators are defined by attributes only, so a value
+    /// written as text would be lost.
     fn check_content(&mut self, node: Node<'_>) {
         self.check_children(node, &[]);
         let text = node.children().find(|child| {
@@ -153,7 +154,7 @@ impl TemplateReader<'_> {
     }
 }
 
-/// Whether an operator may be used on a type. Spec: FAST 1.1 §6.3.
+/// True if an operator may be used on a type. Spec: FAST 1.1 §6.3.
 fn applies(kind: OperatorKind, field_type: &FieldType) -> bool {
     match kind {
         OperatorKind::Increment => matches!(

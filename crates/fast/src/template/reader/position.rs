@@ -1,15 +1,15 @@
-//! Byte offsets to lines and columns.
+//! Converts byte offsets to lines and columns.
 
 use crate::template::model::Location;
 
-/// Distance of checkpoints in bytes: the most that one look-up has to scan.
+/// Distance of checkpoints in bytes: the most that one look-up scans.
 const STRIDE: usize = 1024;
 
-/// Finds lines and columns in constant time, so that hostile files (all on one line, or with very
-/// many elements) cost no more than others.
+/// Finds lines and columns in constant time, so that hostile files (a single line, or very many
+/// elements) are not more expensive than others.
 pub(super) struct Positions<'a> {
     text: &'a str,
-    /// Offset and location of the first character at or behind each multiple of [`STRIDE`].
+    /// Offset and location of the first character at or after each multiple of [`STRIDE`].
     checkpoints: Vec<(usize, Location)>,
 }
 

@@ -11,7 +11,7 @@ use crate::template::model::{
     Epoch, Field, FieldType, Operators, Part, Presence, TimeUnit, Timestamp, Width,
 };
 
-/// Types that need nothing but their name.
+/// Returns a type that needs no attributes or content.
 fn simple(kind: &str) -> Option<FieldType> {
     Some(match kind {
         "uInt8" => FieldType::UInt(Width::W8),
@@ -29,13 +29,13 @@ fn simple(kind: &str) -> Option<FieldType> {
     })
 }
 
-/// Whether a name is that of a type which a `type` can name without a definition.
+/// True if `type` can name this type without a definition.
 pub(super) fn is_scalar(kind: &str) -> bool {
     simple(kind).is_some() || matches!(kind, "string" | "timestamp")
 }
 
 impl TemplateReader<'_> {
-    /// Reads a scalar field; `None` if the element does not say a scalar type.
+    /// Reads a scalar field; `None` if the element does not define a scalar type.
     pub(super) fn field<'s>(
         &mut self,
         layers: &Layers<'s>,
@@ -80,7 +80,8 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// Neither attribute changes what is on the wire, so a missing one is not an error.
+    /// Reads a timestamp. Neither attribute affects the wire format, so a missing one is not an
+    /// error.
     fn timestamp(&mut self, node: Node<'_>) -> Timestamp {
         let unit = match self.attribute(node, "unit") {
             None => Some(TimeUnit::Second),
@@ -101,13 +102,13 @@ impl TemplateReader<'_> {
         Timestamp { unit: unit.unwrap_or(TimeUnit::Second), epoch: epoch.unwrap_or(Epoch::Unix) }
     }
 
-    /// Reports elements that a field of this type does not have.
+    /// Reports elements that are not allowed in a field of this type.
     fn check_layers(&mut self, layers: &Layers<'_>, field_type: &FieldType) {
         let mut allowed = OPERATORS.to_vec();
         match field_type {
             FieldType::Decimal => allowed.extend(PARTS),
             FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => allowed.push("length"),
-            // The elements themselves are checked where they are read.
+            // The elements themselves are checked when they are read.
             FieldType::Enum(_) | FieldType::Set(_) => allowed.push("element"),
             _ => {}
         }
@@ -150,7 +151,8 @@ impl TemplateReader<'_> {
         Operators::Whole(self.operator(operator, &place))
     }
 
-    /// The outermost layer with an operator: the use of a definition overrides the definition.
+    /// Returns the outermost layer with an operator: the use of a definition overrides the
+    /// definition.
     fn operator_layer(&mut self, layers: &Layers<'_>, is_decimal: bool) -> usize {
         let has_operator = |reader: &Self, node: Node<'_>| {
             reader.children(node).iter().any(|child| {
@@ -173,7 +175,7 @@ impl TemplateReader<'_> {
         with_operator.first().copied().unwrap_or(layers.nodes.len() - 1)
     }
 
-    /// Reads `exponent` and `mantissa`; one that is missing has no operator.
+    /// Reads `exponent` and `mantissa`; a missing one has no operator.
     fn parts(&mut self, holder: Node<'_>, header: &Header, scope: Scope<'_>) -> Operators {
         let children = self.children(holder);
         if let Some(whole) = children.iter().find(|c| OPERATORS.contains(&c.tag_name().name())) {

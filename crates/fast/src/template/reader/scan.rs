@@ -1,16 +1,17 @@
-//! A look over the raw XML before a tree is built of it, so that a hostile file is refused before
-//! it costs memory or time out of proportion to its size.
+//! Scans the raw XML before the tree is built, so that a hostile file is rejected before it costs
+//! memory or time out of proportion to its size.
 
 use crate::template::limits::ParseLimits;
 
-/// Attributes of one element. The XML library compares each with all before it.
+/// Most attributes of one element. The XML library compares each with all before it.
 const ATTRIBUTES_MAX: usize = 64;
-/// Bytes of one start tag: names and namespaces are compared and copied as often as they are used.
+/// Most bytes of one start tag: names and namespaces are compared and copied at every use.
 const TAG_BYTES_MAX: usize = 16 * 1024;
-/// Namespace declarations in scope. The XML library copies them for each element that adds one.
+/// Most namespace declarations in scope. The XML library copies them for each element that adds
+/// one.
 const NAMESPACES_MAX: usize = 128;
 
-/// Why a file is refused, and the offset where.
+/// Why a file is rejected, and the offset of the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Dtd(usize),
@@ -21,8 +22,8 @@ pub(super) enum Refusal {
     Namespaces(usize),
 }
 
-/// Checks depth, counts and document type declarations. Text that is not well-formed is left to
-/// the XML library: what this scan accepts up to a fault is bounded up to that fault.
+/// Checks depth, counts and document type declarations. Malformed XML is left to the XML library:
+/// up to its first fault, the text is within the limits.
 pub(super) fn scan(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
     check_reservation(text, limits)?;
     let mut scan = Scan { text, limits, open: Vec::new(), elements: 0 };
@@ -36,7 +37,8 @@ pub(super) fn scan(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The XML library reserves room for a node at each `<` and an attribute at each `=`.
+/// Checks counts for which the XML library reserves memory: a node per `<` and an attribute per
+/// `=`.
 fn check_reservation(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
     let marks_max = limits.elements_max.saturating_mul(4);
     for mark in [b'<', b'='] {
@@ -50,13 +52,13 @@ fn check_reservation(text: &str, limits: &ParseLimits) -> Result<(), Refusal> {
 struct Scan<'a> {
     text: &'a str,
     limits: &'a ParseLimits,
-    /// Namespace declarations in scope, for each open element.
+    /// Number of namespace declarations in scope, per open element.
     open: Vec<usize>,
     elements: usize,
 }
 
 impl Scan<'_> {
-    /// Steps over the markup at `start`; `None` at the end of what can be read.
+    /// Skips the markup at `start`; `None` at the end of the text that can be scanned.
     fn markup(&mut self, start: usize) -> Result<Option<usize>, Refusal> {
         let rest = self.text.get(start..).unwrap_or_default();
         if rest.starts_with("<!--") {
@@ -78,7 +80,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Counts comments and instructions too: the tree has a node for each.
+    /// Counts a node; comments and processing instructions count too, because the tree has a node
+    /// for each.
     fn count(&mut self, start: usize) -> Result<(), Refusal> {
         self.elements += 1;
         if self.elements > self.limits.elements_max {

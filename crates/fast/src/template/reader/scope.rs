@@ -1,4 +1,4 @@
-//! What surrounds an instruction: inherited attributes and definitions.
+//! Context of an instruction: inherited attributes and definitions.
 
 use super::Node;
 use super::source::quote;
@@ -8,7 +8,7 @@ use crate::template::model::{Dictionary, Name};
 use roxmltree::NodeId;
 use std::collections::HashMap;
 
-/// The scopes around an instruction.
+/// Scopes of an instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
     /// Inherited `ns`.
@@ -17,20 +17,20 @@ pub(super) struct Scope<'s> {
     pub(super) template_ns: &'s str,
     /// Innermost `dictionary` attribute.
     pub(super) dictionary: Option<&'s str>,
-    /// Name of the template around.
+    /// Name of the enclosing template.
     pub(super) template: &'s Name,
     /// Innermost `typeRef`.
     pub(super) application_type: Option<&'s Name>,
-    /// Definitions that can be named here.
+    /// Definitions in scope.
     pub(super) definitions: &'s Definitions<'s>,
-    /// Definitions that are being expanded around here.
+    /// Definitions that are being expanded.
     pub(super) expanding: &'s [NodeId],
-    /// Instructions around this one.
+    /// Number of enclosing instructions.
     pub(super) depth: usize,
 }
 
 impl Scope<'_> {
-    /// Names the dictionary that a `dictionary` attribute means here.
+    /// Returns the dictionary that a `dictionary` attribute refers to here.
     pub(super) fn dictionary(&self, reader: &mut TemplateReader<'_>, node: Node<'_>) -> Dictionary {
         match self.dictionary.unwrap_or("global") {
             "global" => Dictionary::Global,
@@ -45,7 +45,7 @@ impl Scope<'_> {
     }
 }
 
-/// The definitions of one element and of those around it.
+/// Definitions of one element and of the enclosing ones.
 #[derive(Default)]
 pub(super) struct Definitions<'s> {
     names: HashMap<&'s str, Node<'s>>,
@@ -76,7 +76,7 @@ impl<'s> Definitions<'s> {
         Self { names, outer }
     }
 
-    /// Finds a definition, and the definitions that can be named inside it.
+    /// Finds a definition, and the definitions in scope inside it.
     pub(super) fn find(&'s self, name: &str) -> Option<(Node<'s>, &'s Definitions<'s>)> {
         let mut here = Some(self);
         while let Some(definitions) = here {

@@ -1,4 +1,4 @@
-//! From bytes to an XML tree, with every refusal said in words.
+//! Converts bytes to an XML tree, and describes every rejection.
 
 use super::position::Positions;
 use super::scan::{self, Refusal};
@@ -11,7 +11,7 @@ use crate::template::set::TemplateSet;
 use roxmltree::{Document, Error, ParsingOptions};
 use std::borrow::Cow;
 
-/// Most undeclared prefixes that are declared on the file's behalf.
+/// Most undeclared prefixes that the reader declares for a file.
 const UNDECLARED_PREFIXES_MAX: usize = 8;
 /// Namespace given to prefixes the file uses but does not declare.
 pub(super) const UNDECLARED: &str = "urn:undeclared-prefix:";
@@ -39,11 +39,11 @@ pub(in crate::template) fn read_bytes(
     }
 }
 
-/// How two bytes are a unit of UTF-16, where a file begins as such: with a byte order mark, or with `<` or white
-/// space and a zero byte on one side of it.
+/// Returns how two bytes form a UTF-16 unit, if the file begins like UTF-16: with a byte order
+/// mark, or with `<` or white space next to a zero byte.
 fn utf16_unit(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     match bytes {
-        // The byte order mark of UTF-32 begins as that of UTF-16, and zeros follow.
+        // The byte order mark of UTF-32 begins like that of UTF-16, followed by zeros.
         [0xff, 0xfe, 0, 0, ..] => None,
         [0xfe, 0xff, ..] | [0, b'<' | b' ' | b'\r' | b'\n' | b'\t', ..] => Some(u16::from_be_bytes),
         [0xff, 0xfe, ..] | [b'<' | b' ' | b'\r' | b'\n' | b'\t', 0, ..] => Some(u16::from_le_bytes),
@@ -76,7 +76,7 @@ fn not_utf8(bytes: &[u8], valid: usize) -> TemplateErrors {
     refused(Some(Code::S1), Positions::new(text).at(valid), message, &help)
 }
 
-/// The encoding that an XML declaration names.
+/// Returns the encoding that an XML declaration names.
 fn declared_encoding(text: &str) -> Option<&str> {
     let declaration = text.trim_start().strip_prefix("<?xml")?;
     let declaration = declaration.get(..declaration.find("?>")?)?;
@@ -97,7 +97,7 @@ pub(in crate::template) fn read_text(
     check_bytes(text.len(), limits)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     scan::scan(text, limits).map_err(|refusal| describe_refusal(text, &refusal, limits))?;
-    // An XML declaration has to come first; files with a blank line before it are met.
+    // An XML declaration must be first, but some files have a blank line before it.
     let start = text.len() - text.trim_start().len();
     let mut source = TemplateText { original: text, start, inserted: String::new(), insert_at: 0 };
     loop {
@@ -114,12 +114,12 @@ pub(in crate::template) fn read_text(
     }
 }
 
-/// The text as given to the XML library, and the way back to the file.
+/// The text as given to the XML library, and the mapping back to the file.
 pub(super) struct TemplateText<'a> {
     original: &'a str,
-    /// Bytes of white space left out at the front.
+    /// Bytes of white space removed at the front.
     start: usize,
-    /// Namespace declarations added to the root element, and where.
+    /// Namespace declarations added to the root element, and their position.
     inserted: String,
     insert_at: usize,
 }
@@ -135,7 +135,7 @@ impl<'a> TemplateText<'a> {
         }
     }
 
-    /// Offset in the file of an offset in the text given to the XML library.
+    /// Converts an offset in the text given to the XML library to one in the file.
     pub(super) fn offset(&self, offset: usize) -> usize {
         let behind = offset.saturating_sub(self.insert_at).min(self.inserted.len());
         offset - behind + self.start
@@ -145,7 +145,7 @@ impl<'a> TemplateText<'a> {
         Positions::new(self.original)
     }
 
-    /// Declares a prefix on the root element; false if that cannot help.
+    /// Declares a prefix on the root element; returns false if that is not possible.
     fn declare(&mut self, prefix: &str) -> bool {
         let declaration = format!(" xmlns:{prefix}=\"{UNDECLARED}{prefix}\"");
         let count = self.inserted.matches(" xmlns:").count();
@@ -176,8 +176,8 @@ impl<'a> TemplateText<'a> {
             }
             error => format!("not well-formed XML: {}", without_position(error)),
         };
-        // The library counts lines and columns of the text it was given; on the line of an
-        // insertion behind the insertion, columns would be off.
+        // The library reports lines and columns of the text it was given; after an insertion on the
+        // same line, columns would be wrong.
         let location = self.location_of(error);
         refused(Some(Code::S1), location, message, "make the file well-formed XML with namespaces")
     }
@@ -194,7 +194,7 @@ impl<'a> TemplateText<'a> {
     }
 }
 
-/// Offset behind the root element's name.
+/// Returns the offset after the root element's name.
 fn root_name_end(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -213,7 +213,7 @@ fn root_name_end(text: &str) -> Option<usize> {
     }
 }
 
-/// The library's text ends in the position, which this crate says itself.
+/// Removes the position from the end of the library's text; this crate adds its own.
 fn without_position(error: &Error) -> String {
     let text = error.to_string();
     let pos = error.pos();
@@ -286,10 +286,10 @@ fn refused(code: Option<Code>, location: Location, message: String, help: &str) 
     })
 }
 
-/// Longest quotation from the file in a message, in characters.
+/// Longest quotation of the file in a message, characters.
 const QUOTE_MAX: usize = 60;
 
-/// Quotes text of the file for a message, cut where it is long.
+/// Quotes text of the file for a message; long text is truncated.
 pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTE_MAX) {
         Some((end, _)) => format!("\"{}...\"", text.get(..end).unwrap_or_default()),

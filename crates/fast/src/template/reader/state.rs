@@ -1,4 +1,4 @@
-//! What the reader carries along: errors, budgets and the way to the current field.
+//! State of the reader: errors, budgets and the path to the current field.
 
 use super::Node;
 use super::position::Positions;
@@ -17,9 +17,9 @@ pub(super) struct TemplateReader<'a> {
     pub(super) limits: &'a ParseLimits,
     pub(super) errors: ErrorList,
     pub(super) templates: TemplateNames,
-    /// Enumerations already read, by the `enum` or `set` element they stand in.
+    /// Enumerations read so far, by their `enum` or `set` element.
     pub(super) enumerations: HashMap<NodeId, Arc<Enumeration>>,
-    /// Namespace of the root element: taken for FAST's, whatever it is.
+    /// Namespace of the root element: treated as FAST's, whatever it is.
     pub(super) root_ns: String,
     source: &'a TemplateText<'a>,
     positions: Positions<'a>,
@@ -54,7 +54,7 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    /// Where an element starts.
+    /// Returns the position of an element.
     pub(super) fn location(&self, node: Node<'_>) -> Location {
         self.positions.at(self.source.offset(node.range().start))
     }
@@ -72,7 +72,7 @@ impl<'a> TemplateReader<'a> {
         self.path.pop();
     }
 
-    /// Notes an error at an element.
+    /// Records an error at an element.
     pub(super) fn error(
         &mut self,
         code: Code,
@@ -94,7 +94,7 @@ impl<'a> TemplateReader<'a> {
         });
     }
 
-    /// Notes that a limit is reached; nothing more is read from then on.
+    /// Records that a limit is reached; nothing more is read from then on.
     pub(super) fn exhaust(&mut self, node: Node<'_>, message: String, help: &str) {
         if !self.exhausted {
             self.exhausted = true;
@@ -102,18 +102,18 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    /// Whether a limit is reached.
+    /// True if a limit is reached.
     pub(super) fn exhausted(&self) -> bool {
         self.exhausted
     }
 
-    /// Takes looks at elements from the budget; false if there are not enough left.
+    /// Takes element visits from the budget; false if too few are left.
     pub(super) fn visit(&self, count: usize) -> bool {
         self.visits.set(self.visits.get().saturating_add(count));
         self.visits.get() <= self.limits.visits()
     }
 
-    /// Notes that the looks at elements are used up, if they are.
+    /// Reports that the visit budget is used up, if it is.
     pub(super) fn check_visits(&mut self, node: Node<'_>) {
         if !self.visit(0) {
             let message = format!(
@@ -125,7 +125,7 @@ impl<'a> TemplateReader<'a> {
         }
     }
 
-    /// Takes one instruction from the budget; false if there is none left.
+    /// Takes one instruction from the budget; false if none is left.
     pub(super) fn take_instruction(&mut self, node: Node<'_>) -> bool {
         self.check_visits(node);
         self.instructions += 1;
@@ -140,7 +140,7 @@ impl<'a> TemplateReader<'a> {
         !self.exhausted
     }
 
-    /// Takes text of the model from the budget; false if there is not enough left.
+    /// Takes text of the model from the budget; false if too little is left.
     pub(super) fn take_text(&mut self, bytes: usize, node: Node<'_>) -> bool {
         self.text_bytes = self.text_bytes.saturating_add(bytes);
         if self.text_bytes > self.limits.text_bytes_max {
@@ -154,7 +154,7 @@ impl<'a> TemplateReader<'a> {
         !self.exhausted
     }
 
-    /// Copies a name into the model; an empty name when the budget is used up.
+    /// Copies a name into the model; returns an empty name if the budget is used up.
     pub(super) fn name(&mut self, ns: &str, local: &str, node: Node<'_>) -> Name {
         if self.take_text(ns.len().saturating_add(local.len()), node) {
             Name { ns: ns.into(), local: local.into() }
@@ -164,14 +164,14 @@ impl<'a> TemplateReader<'a> {
     }
 }
 
-/// The templates of the file by name, noted before any body is read.
+/// Templates of the file by name, collected before any body is read.
 #[derive(Default)]
 pub(super) struct TemplateNames {
-    /// Namespaces and indexes of the templates of each local name.
+    /// Namespaces and indexes of templates, by local name.
     local: HashMap<Box<str>, Vec<(Box<str>, usize)>>,
 }
 
-/// What a name stands for.
+/// Result of looking up a template name.
 #[derive(Clone, Copy)]
 pub(super) enum Lookup {
     One(usize),
@@ -184,9 +184,9 @@ impl TemplateNames {
         self.local.entry(name.local.clone()).or_default().push((name.ns.clone(), index));
     }
 
-    /// Finds a template by name and namespace. Files that are careless with namespaces are met, so
-    /// a local name that only one template has is enough. The second value is the number of
-    /// templates looked at.
+    /// Finds a template by name and namespace. Because some files are careless with namespaces, a
+    /// local name is enough if only one template has it. The second value is the number of
+    /// templates visited.
     pub(super) fn find(&self, ns: &str, local: &str) -> (Lookup, usize) {
         let Some(named) = self.local.get(local) else { return (Lookup::None, 1) };
         let mut exact = named.iter().filter(|(own, _)| **own == *ns).map(|&(_, index)| index);

@@ -1,4 +1,4 @@
-//! The file as a whole, and each template.
+//! Reads the file as a whole, and each template.
 
 use super::Node;
 use super::attributes::TEMPLATE;
@@ -125,7 +125,7 @@ impl TemplateReader<'_> {
         }
     }
 
-    /// Reads `reset`, with any prefix: both the plain and the SCP attribute are met, also together.
+    /// Reads `reset` with any prefix: files use the plain attribute, the SCP attribute, or both.
     fn reset(&mut self, node: Node<'_>) -> bool {
         let mut given: Option<bool> = None;
         for attribute in node.attributes().filter(|attribute| attribute.name() == "reset") {
@@ -145,7 +145,7 @@ impl TemplateReader<'_> {
 
     fn finish(mut self, templates: Vec<Template>) -> Result<TemplateSet, TemplateErrors> {
         if self.exhausted() {
-            // Bodies are missing, so references cannot be judged.
+            // Some bodies are missing, so references cannot be checked.
             self.errors.finish()?;
             return Ok(TemplateSet::default());
         }

@@ -1,4 +1,4 @@
-//! What the reader's tests share.
+//! Shared functions of the reader's tests.
 
 use crate::template::model::{Field, Instruction, Operator, OperatorKind, Operators, Template};
 use crate::template::set::TemplateSet;
@@ -8,12 +8,12 @@ pub(super) fn set(xml: &str) -> TemplateSet {
     TemplateSet::parse(xml).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Reads one template with the instructions given.
+/// Reads one template with these instructions.
 pub(super) fn body(instructions: &str) -> Template {
     set(&wrap(instructions)).templates()[0].clone()
 }
 
-/// The first field of the instructions given.
+/// Returns the first field of these instructions.
 pub(super) fn field(instructions: &str) -> Field {
     let Some(Instruction::Field(field)) = body(instructions).instructions.first().cloned() else {
         panic!("the first instruction is not a field");
@@ -21,7 +21,7 @@ pub(super) fn field(instructions: &str) -> Field {
     field
 }
 
-/// The operator of a field that has one for the whole.
+/// Returns the operator of a field with one operator.
 pub(super) fn operator(instructions: &str) -> Operator {
     match field(instructions).operators {
         Operators::Whole(operator) => operator,
@@ -33,7 +33,7 @@ pub(super) fn wrap(instructions: &str) -> String {
     format!("<templates><template name=\"T\" id=\"1\">{instructions}</template></templates>")
 }
 
-/// The codes of all errors in a file, `-` for limits.
+/// Returns the codes of all errors in a file, `-` for limits.
 pub(super) fn codes(xml: &str) -> Vec<&'static str> {
     match TemplateSet::parse(xml) {
         Ok(_) => Vec::new(),
@@ -43,12 +43,12 @@ pub(super) fn codes(xml: &str) -> Vec<&'static str> {
     }
 }
 
-/// The codes of all errors in the instructions of one template.
+/// Returns the codes of all errors in the instructions of one template.
 pub(super) fn body_codes(instructions: &str) -> Vec<&'static str> {
     codes(&wrap(instructions))
 }
 
-/// The kinds of operators of the fields of a template.
+/// Returns the operators of a template's fields.
 pub(super) fn kinds(template: &Template) -> Vec<OperatorKind> {
     let kind = |instruction: &Instruction| match instruction {
         Instruction::Field(Field { operators: Operators::Whole(operator), .. }) => {

@@ -1,7 +1,7 @@
-//! Prints template sets as canonical XML, which reads back to the same signature.
+//! Prints template sets as canonical XML; reading it returns the same signature.
 //!
-//! Attributes that only repeat what is inherited are left out, values are written in one form, and
-//! definitions are kept for enumerations alone.
+//! Attributes that repeat inherited values are omitted, values have one canonical form, and only
+//! enumerations keep their definitions.
 
 mod value;
 mod writer;
@@ -17,16 +17,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use writer::Writer;
 
 impl TemplateSet {
-    /// The whole set as XML.
+    /// Returns the whole set as XML.
     pub fn to_xml(&self) -> String {
         print(self, &(0..self.templates().len()).collect())
     }
 
-    /// One template and those it refers to statically as XML; `None` outside the set.
+    /// Returns one template, and those it references statically, as XML; `None` if the index is
+    /// outside the set.
     pub fn template_xml(&self, index: usize) -> Option<String> {
         self.templates().get(index)?;
         let mut chosen = BTreeSet::from([index]);
-        // References go from later to earlier in this order, so one pass backwards finds all.
+        // References point to earlier templates in this order, so one backward pass finds all.
         for &index in self.bottom_up().iter().rev() {
             if chosen.contains(&index) {
                 collect_references(&self.templates()[index].instructions, &mut chosen);
@@ -83,7 +84,8 @@ fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m Fiel
     }
 }
 
-/// Enumerations by name, and whether they are sets. A name with two contents has no definition.
+/// Enumerations by name, and whether they are sets. A name with two different contents has no
+/// definition.
 type NamedEnumerations<'m> = BTreeMap<&'m str, Option<(bool, &'m Enumeration)>>;
 
 fn definitions<'m>(fields: &[&'m Field]) -> NamedEnumerations<'m> {
@@ -109,17 +111,17 @@ fn enumeration(field_type: &FieldType) -> Option<(bool, &Enumeration)> {
     }
 }
 
-/// What an operator inherits and what it works on.
+/// The scope of an operator and the field it applies to.
 struct PrintedPlace<'p> {
     key: &'p Name,
     part: Part,
-    /// Namespace in force at the operator.
+    /// Namespace in scope at the operator.
     ns: &'p str,
-    /// Dictionary in force at the operator.
+    /// Dictionary in scope at the operator.
     dictionary: &'p str,
 }
 
-/// Namespaces and dictionary in force.
+/// Namespaces and dictionary in scope.
 #[derive(Clone, Copy)]
 struct Inherited<'m> {
     ns: &'m str,
@@ -370,7 +372,7 @@ fn instruction_ns(instruction: &Instruction) -> Option<&str> {
     }
 }
 
-/// A `dictionary` attribute that means the dictionary where it is used.
+/// Returns the `dictionary` attribute that selects a dictionary.
 pub(super) fn dictionary_text(dictionary: &Dictionary) -> &str {
     match dictionary {
         Dictionary::Global => "global",
@@ -380,7 +382,7 @@ pub(super) fn dictionary_text(dictionary: &Dictionary) -> &str {
     }
 }
 
-/// The dictionary that all operators below use, if they agree.
+/// Returns the dictionary that all operators of these instructions use, if it is the same.
 fn common_dictionary(instructions: &[Instruction]) -> Option<&str> {
     let mut common = None;
     let mut pending = vec![instructions];

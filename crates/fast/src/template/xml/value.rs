@@ -1,11 +1,11 @@
-//! Initial values as text that reads back to the same value.
+//! Initial values as text; reading it returns the same value.
 
 use crate::template::model::{Decimal, Enumeration, FieldType, Value};
 use crate::template::reader::{resolve_enum, resolve_set};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text of a value of a type.
+/// Returns a value of a type as text.
 pub(in crate::template) fn text<'v>(value: &'v Value, field_type: &FieldType) -> Cow<'v, str> {
     match (value, field_type) {
         (Value::UInt(value), FieldType::Boolean) => match value {
@@ -24,10 +24,10 @@ pub(in crate::template) fn text<'v>(value: &'v Value, field_type: &FieldType) ->
     }
 }
 
-/// Names tried for a value: that more are ambiguous is not to be expected.
+/// Most names tried for a value; more ambiguous names are not expected.
 const CANDIDATES_MAX: usize = 64;
 
-/// A name if it means the value, else an id, else the number.
+/// Returns a name if it identifies the value, else an id, else the number.
 fn enum_text(value: u64, enumeration: &Enumeration) -> String {
     let elements = || enumeration.elements.iter().filter(|element| element.value == value);
     elements()
@@ -57,7 +57,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A decimal without exponent: `1e2` is `100`.
+/// Formats a decimal without exponent: `1e2` is `100`.
 fn decimal_text(decimal: Decimal) -> String {
     let digits = decimal.mantissa.unsigned_abs().to_string();
     let sign = if decimal.mantissa < 0 { "-" } else { "" };

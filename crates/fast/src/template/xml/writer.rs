@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
-/// Elements as they are opened and closed; an element without children is closed at once.
+/// Writes elements as they are opened and closed; an element without children becomes an
+/// empty-element tag.
 pub(super) struct Writer {
     out: String,
     open: Vec<&'static str>,
-    /// Whether the last tag is not closed by `>` yet.
+    /// True if the last tag still lacks its `>`.
     in_tag: bool,
 }
 
@@ -38,7 +39,7 @@ impl Writer {
         self.out.push('"');
     }
 
-    /// Writes attributes that are not FAST's, with a prefix for each that has a namespace.
+    /// Writes vendor attributes, with a prefix for each that has a namespace.
     pub(super) fn vendor_attributes(&mut self, attributes: &[Attribute]) {
         for (index, attribute) in attributes.iter().enumerate() {
             let prefix = match &*attribute.name.ns {
@@ -75,7 +76,8 @@ impl Writer {
     }
 }
 
-/// White space is written as references: a reader would make spaces of it otherwise.
+/// Escapes a value. White space becomes character references, because XML readers would replace it
+/// with spaces.
 fn escape(value: &str) -> Cow<'_, str> {
     if !value.contains(['&', '<', '>', '"', '\t', '\n', '\r']) {
         return value.into();
