@@ -460,8 +460,8 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     let received = place.file("received.json");
     let options = format!("--no-echo --topic BookTop,Trade --json {}", received.display());
     let mut subscriber = place.subscribe(&options);
-    // The feed ends late: if a publisher ends before all its writers and readers have matched, its totals
-    // reach nobody.
+    // The feed ends late: if a publisher ends before all its writers and readers have matched, no subscriber gets its
+    // totals.
     let pipe = place.file("feed.pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());

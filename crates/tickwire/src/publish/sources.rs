@@ -22,7 +22,7 @@ use tickwire_telemetry::metrics::{FeedCounts, FeedMetrics};
 /// Minimum time between two publications of metrics while a file is read.
 const PUBLISH_NS: u64 = 250_000_000;
 
-/// A monitor before it is served, and what it needs of the feed.
+/// A monitor that is not served yet, and how it explains the feed's packets.
 pub struct Monitored {
     /// The monitor.
     pub builder: MonitorBuilder,
@@ -133,7 +133,7 @@ fn lines(
         if is_monitor_due {
             tell_monitor(channel, moment.now_ns);
         }
-        // What is monitored is published with the metrics, so that both tell the same.
+        // Publish the metrics together with the monitor's data, so that both show the same counts.
         if is_monitor_due || feed.is_due(moment.now_ns) {
             let Borrowed { handler, sink } = &channel.handler;
             let (inputs, handler) = (channel.inputs().collect(), handler.view());
@@ -153,7 +153,7 @@ fn lines(
     })
 }
 
-/// Publishes to the monitor what the feed has counted.
+/// Publishes the counts of the feed to the monitor.
 fn tell_monitor(channel: &mut Channel<Borrowed<'_>, ()>, now_ns: u64) {
     let sockets = channel.inputs().map(socket_facts).collect();
     let Borrowed { handler, sink } = &mut channel.handler;

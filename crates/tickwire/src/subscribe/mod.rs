@@ -266,8 +266,8 @@ impl Subscription<'_> {
         Ok(Some((report, recorded.map_err(Failure::from))))
     }
 
-    /// Takes samples until the feed is done or the process is stopped; returns the time from the first to the last. `None` if
-    /// nobody came and a publisher is `elsewhere`.
+    /// Takes samples until the feed is done or the process is stopped. Returns the time from the first to the last
+    /// sample; `None` if no publisher was found here and there is one `elsewhere`.
     fn take_all<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,
