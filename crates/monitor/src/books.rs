@@ -27,7 +27,7 @@ pub struct LevelState {
 /// The best prices of an instrument.
 #[derive(Clone, Debug, Serialize)]
 pub struct BestState {
-    /// Index of the instrument, which requests for its book use.
+    /// Index of the instrument, for requests of its book.
     pub instrument: usize,
     /// Name of the instrument.
     pub name: String,

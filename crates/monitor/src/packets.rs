@@ -39,7 +39,7 @@ pub(crate) enum Mark {
 /// A packet in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct PacketSummary {
-    /// Number of the packet, which requests use.
+    /// Id of the packet for requests.
     pub id: u64,
     /// Receive time in milliseconds since 1970.
     pub at_ms: f64,

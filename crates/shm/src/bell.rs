@@ -5,9 +5,9 @@
 //! checks the flag and, if it is up, lowers it and wakes all sleepers. With a full fence between the two steps on both
 //! sides, at least one side sees the other's store: either the writer finds the flag or the reader finds the new head.
 //!
-//! A fence in every publish would wait for the stores to the slot, whose cache lines readers hold: 160 ns instead of
-//! 20. The reader therefore pays. It has the kernel run a barrier on the CPUs where writers run (membarrier), and that
-//! barrier falls somewhere among the writer's steps:
+//! A fence in every publish would wait for the stores to the slot, whose cache lines readers hold: a publish would take
+//! 160 ns instead of 20 ns. The reader therefore pays. It has the kernel run a barrier on the CPUs where writers run
+//! (membarrier), and that barrier falls somewhere among the writer's steps:
 //! - before the store of the head: the writer finds the flag;
 //! - after the load of the flag: the reader finds the head;
 //! - between the two: both.
