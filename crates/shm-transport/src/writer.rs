@@ -32,7 +32,7 @@ const SLOT_HEAD_BYTES: usize = 24;
 /// samples.
 #[derive(Debug)]
 pub struct ShmRawWriter {
-    /// `None` once it is being dropped.
+    /// `None` only while this value is being dropped.
     writer: Option<Writer>,
     /// Sends the writer's heartbeats.
     _pulse: (Arc<Pulse>, Beats),

@@ -8,7 +8,7 @@ const EXACT: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
-/// Largest mantissa up to which all are exact as floating-point numbers.
+/// Every mantissa up to this is exact as a floating-point number.
 const MANTISSA_MAX: u64 = 1 << 53;
 /// Length of the longest mantissa and exponent as text, in bytes.
 const TEXT_BYTES: usize = 40;

@@ -72,7 +72,8 @@ struct ShmArgs {
 }
 
 impl ShmArgs {
-    /// The first of these options that is set. The directory is a place, as the domain is, and may be named for any transport.
+    /// Returns the first of these options that is set. Leaves out the directory, which, like the domain, may be set for
+    /// any transport.
     fn first_set(&self) -> Option<&'static str> {
         let Self { shm_directory: _, shm_user, shm_readers, shm_ring, shm_sample } = self;
         let all = [

@@ -16,7 +16,7 @@ pub const HAS_DDS: bool = false;
 #[derive(Clone, Debug)]
 pub enum DdsParticipant {}
 
-/// The options of DDS: there are none.
+/// Options of DDS alone: none either.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DdsArgs {}
 
