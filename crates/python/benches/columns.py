@@ -1,10 +1,11 @@
-"""A capture to Arrow columns: Python beside the Rust program of the same work, and two threads beside one.
+"""Compares converting a capture to Arrow columns in Python and in Rust, and with two threads and
+one.
 
     cargo build --release -p tickwire-arrow --example capture_columns
     python benches/columns.py --capture FILE --templates FILE --framing NAME \
         --rust ../../target/release/examples/capture_columns
 
-The capture should have messages of one template alone. Runs take turns; each figure is the median of them.
+The capture should have messages of a single template. Runs alternate; each figure is their median.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def main() -> None:
         for name, more in programs.items() if args.rust else ():
             command = [args.rust, args.capture, args.templates, args.framing, *more]
             told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            # Without the start of the process.
+            # Without the start-up time of the process.
             times[name].append(float(told.rsplit(" in ", 1)[1].split()[0]))
     for name, taken in times.items():
         if taken:

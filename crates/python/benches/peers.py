@@ -1,11 +1,11 @@
-"""Tickwire beside other packages on the same messages, in one process and in turns.
+"""Compares Tickwire with other packages on the same messages, in one process, with alternating runs.
 
-    pip install simplefix quickfix databento-dbn pyarrow     # those that are not there are left out
+    pip install simplefix quickfix databento-dbn pyarrow # missing packages are skipped
     python benches/peers.py [--program tickwire] [--fastlib PROGRAM --capture FILE --templates FILE --reset WHEN]
 
-The values that each package reads are compared before anything is measured. Every row says what the package does: none of
-them does the same as another. A figure is the least of the rounds. ``fastlib`` is the program of peers/fastlib, which
-decodes the given capture (packets behind their lengths) and measures itself.
+The values that the packages read are compared before anything is measured. Every row says what the package
+does, because no two do exactly the same. A figure is the fastest of the rounds. ``fastlib`` is the program
+of peers/fastlib, which decodes the given capture (length-prefixed packets) and measures itself.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def order(number: int) -> str:
     return f"{text}10={sum(text.encode()) % 256:03}{SOH}"
 
 
-# What is read of each order: OrderQty and Price.
+# Fields read from each order: OrderQty and Price.
 Read = list[tuple[str, str]]
 
 
@@ -115,7 +115,7 @@ def fix_messages(rounds: int, count: int, folder: pathlib.Path) -> None:
         quantity, price = quickfix.OrderQty(), quickfix.Price()
 
         def read_by_quickfix(text: str) -> tuple[str, str]:
-            # With its check of BodyLength and CheckSum.
+            # Checks BodyLength and CheckSum.
             message = quickfix.Message(text, True)
             message.getField(quantity)
             message.getField(price)
@@ -142,7 +142,7 @@ def fix_messages(rounds: int, count: int, folder: pathlib.Path) -> None:
 
 
 def records(rounds: int, given: argparse.Namespace, folder: pathlib.Path) -> None:
-    """Instrument, price and size of a simulated day's entries: as FAST, and the same as records of DBN."""
+    """Instrument, price and size of the entries of a simulated day, as FAST and as DBN records."""
     day = tickwire.simulate.day(folder / "day", packets=given.packets)
     template = "MDIncrementalRefresh"
 
@@ -157,7 +157,7 @@ def records(rounds: int, given: argparse.Namespace, folder: pathlib.Path) -> Non
         table[f"{fields[1]}.exponent"].to_pylist(),
     )
     sizes = [size or 0 for size in table[fields[2]].to_pylist()]
-    # DBN counts nanos of the currency, and has a number for no price.
+    # DBN prices are in units of 1e-9, with a reserved number for an absent price.
     prices = [
         2**63 - 1 if mantissa is None else mantissa * 10 ** (9 + exponent)
         for mantissa, exponent in zip(mantissas, exponents, strict=True)

@@ -1,10 +1,12 @@
-"""Rows a second through Spark, with one core and with two, and what the same work takes without Spark.
+"""Rows per second through Spark, with one core and with two, compared with the same work without
+Spark.
 
     python benches/spark.py [--capture FILE --templates FILE --framing NAME --template NAME] [--repeat 3]
 
-Without a capture a day of the simulated exchange is written and read. Packets have to stand alone (``reset=packet``), so
-that the capture is cut. A row is counted when Spark has summed two of its columns: no row becomes an object of Python.
-Each figure is the best of the runs; the first run of a session, which starts Java and Python, is not among them.
+Without a capture, a day of the simulated exchange is written and read. Packets must be independent
+(``reset=packet``), so that the capture can be split. Spark sums two columns of every row; no row
+becomes a Python object. Each figure is the best of the runs, without the first run of a session,
+which starts Java and Python.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def measure(given: argparse.Namespace) -> None:
 
     report("Arrow batches, one thread", *best(given.repeat, batches))
 
-    # Without what tells where a message came from, and constants, which are dictionaries of one word.
+    # Without the header columns, and constants, which are dictionaries of one word.
     schema = pyarrow.RecordBatchReader.from_stream(splits()[0].batches(given.template)).schema
     fields = [field.name for field in schema if not pyarrow.types.is_dictionary(field.type)]
     fields = [name for name in fields if name not in tickwire.dataset._PLACE]

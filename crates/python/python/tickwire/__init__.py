@@ -1,4 +1,4 @@
-"""FAST captures to messages and Arrow columns.
+"""Decodes FAST captures to messages and Arrow columns.
 
 >>> import pathlib, tempfile
 >>> directory = pathlib.Path(tempfile.mkdtemp())
@@ -81,17 +81,17 @@ __all__ = [
 atexit.register(_tickwire.end_streams)
 
 Path = str | os.PathLike[str]
-# Opens a capture again, with these fields and capture times alone.
+# Opens a capture again, limited to these fields and this range of capture times.
 _Reopen = Callable[[Sequence[str] | None, int | None, int | None], "Capture"]
 
 
 class Capture:
-    """A capture that was opened: iterate over it for messages, or take the columns of a template.
+    """An open capture: iterate over it for messages, or take the columns of a template.
 
-    Each iteration and each table reads the file from its start. Data that cannot be decoded raise `DecodeError`
-    after the messages or rows before them, and an iteration over messages can go on behind them; takers of `batches` raise
-    exceptions of their own, and its ``error`` has the cause. With ``on_error="keep"`` they are
-    gathered in ``errors`` and nothing is raised.
+    Each iteration and each table reads the file from its start. Undecodable data raise `DecodeError` after
+    the messages or rows before them; an iteration over messages can continue after it. Consumers of
+    `batches` raise their own exceptions; its ``error`` has the cause. With ``on_error="keep"`` errors are
+    collected in ``errors`` and not raised.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -126,36 +126,37 @@ class Capture:
 
     @property
     def framing(self) -> str:
-        """What is around the messages of a packet: as given, or as it was found."""
+        """Framing of the packets, as given or as detected."""
         return self._inner.framing
 
     @property
     def templates(self) -> list[str]:
-        """Names of the templates whose messages are wanted."""
+        """Names of the templates whose messages are read."""
         return self._inner.templates
 
     @property
     def errors(self) -> list[DecodeError]:
-        """What could not be decoded so far, the first 10,000. Each reading of the capture adds its own."""
+        """Decoding errors so far, the first 10,000. Each reading of the capture adds its own."""
         return self._inner.errors
 
     @property
     def error_count(self) -> int:
-        """How much could not be decoded so far, in all readings together."""
+        """Number of decoding errors so far, in all readings together."""
         return self._inner.error_count
 
     def explain(self, packet: int) -> Explanation:
         """Explain a packet byte by byte: presence maps, operators, dictionary entries before and after.
 
-        The packets before it to the same address and port are decoded first. ``packet`` is its index in the file, as in
-        `Message.packet` and `DecodeError.packet`. Print what is returned, or show it in a notebook.
+        The earlier packets to the same address and port are decoded first. ``packet`` is the index
+        in the file, as in `Message.packet` and `DecodeError.packet`. Print the result, or show it
+        in a notebook.
         """
         return self._inner.explain(packet)
 
     def counts(self) -> dict[str, int]:
-        """Decode the capture once and count messages by name of the template.
+        """Decode the capture once and count messages by template name.
 
-        Templates of one name are counted together.
+        Templates with the same name are counted together.
         """
         counts: dict[str, int] = {}
         for name, count in self._inner.counts():
@@ -163,12 +164,13 @@ class Capture:
         return counts
 
     def batches(self, template: str | int | None = None, entries: bool = True) -> Batches:
-        """Record batches of a template's messages, by the Arrow C stream interface.
+        """Record batches of a template's messages, for the Arrow C stream interface.
 
-        What is returned can be given to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without copies.
-        A row is an innermost entry of a sequence with the fields around it repeated, or a message where ``entries``
-        is false, with the number of entries alone of its sequences. The template is named or given by its id; it may be left out where the capture has messages of one
-        alone.
+        Pass the result to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without
+        copies. A row is an innermost entry of a sequence, with the enclosing fields repeated. If
+        ``entries`` is false, a row is a message, with only the number of entries of its sequences.
+        The template is given by name or id; it may be omitted if the capture has messages of only
+        one template.
         """
         return self._inner.batches(None if template is None else str(template), entries)
 
@@ -179,11 +181,12 @@ class Capture:
         *,
         time_unit: Literal["ns", "us"] = "ns",
     ) -> Dataset:
-        """The rows of a template's messages for engines of SQL: DuckDB, DataFusion, Polars and pyarrow.
+        """The rows of a template's messages for query engines: DuckDB, DataFusion, Polars and
+        pyarrow.
 
-        Fields that a query does not name are not stored, and packets out of its range of ``time`` are not decoded where
-        dictionaries are emptied at each. DuckDB hands on a range of ``time`` in microseconds alone: give it
-        ``time_unit="us"``, which cuts nanoseconds off.
+        Fields that a query does not use are not stored. Packets outside its range of ``time`` are
+        not decoded, if dictionaries are reset at every packet. DuckDB passes a range of ``time``
+        only in microseconds: for it use ``time_unit="us"``, which truncates nanoseconds.
 
         >>> import pathlib, tempfile, tickwire, tickwire.simulate
         >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=200, instruments=3)
@@ -217,10 +220,11 @@ class Capture:
         template: str | int | None = None,
         entries: bool = True,
     ) -> None:
-        """Write all messages of a template to a Parquet file, a batch at a time.
+        """Write all messages of a template to a Parquet file, batch by batch.
 
-        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
-        `batches` to a writer of your own. The file appears under its name when it is whole.
+        Files are written as by ``tickwire export``: compressed with zstd; the first rows select the
+        encoding of each column. For other settings pass `batches` to your own writer. The file gets
+        its name only when it is complete.
         """
         _columns.to_parquet(self.batches(template, entries), path)
 
@@ -238,18 +242,20 @@ def open(
     end: datetime.datetime | int | None = None,
     on_error: Literal["raise", "keep"] = "raise",
 ) -> Capture:
-    """Open a capture: pcap, pcapng, packets behind their lengths, or a raw stream; plain, gzip or zstd.
+    """Open a capture: pcap, pcapng, length-prefixed packets, or a raw stream; uncompressed, gzip or
+    zstd.
 
     - ``templates``: template files of the feed (FAST 1.1 or 1.2 XML), or a `TemplateSet`
-    - ``framing``: what is around the messages of a packet: a preset such as ``"cme"``, a description, or ``"auto"``
-    - ``reset``: when dictionaries are emptied: ``"never"``, ``"packet"``, ``"message"``, ``"template"``; as the
-      framing says unless given
-    - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; found unless given
-    - ``messages``: names or ids of the templates whose messages are wanted; all unless given
-    - ``fields``: names or paths of the fields wanted; the others are not stored
-    - ``start`` and ``end``: capture times wanted, up to but without ``end``; nanoseconds since 1970-01-01 UTC, or
+    - ``framing``: headers around the messages of a packet: a preset such as ``"cme"``, a description, or
+      ``"auto"``
+    - ``reset``: when dictionaries are reset: ``"never"``, ``"packet"``, ``"message"``, ``"template"``; by
+      default as the framing says
+    - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; detected by default
+    - ``messages``: names or ids of the templates whose messages to read; default all
+    - ``fields``: names or paths of the fields to store; default all
+    - ``start`` and ``end``: range of capture times, ``end`` exclusive; nanoseconds since 1970-01-01 UTC, or
       datetimes with a time zone
-    - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Capture.errors``
+    - ``on_error``: ``"raise"``, or ``"keep"`` to collect errors in ``Capture.errors``
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -285,7 +291,7 @@ def explain(
     framing: str = "none",
     reset: str | None = None,
 ) -> Explanation:
-    """Explain the bytes of a packet one by one, with empty dictionaries before it.
+    """Explain the bytes of a packet one by one, starting with empty dictionaries.
 
     >>> templates = TemplateSet.parse('<templates><template name="T" id="1"><uInt32 name="Id"/></template></templates>')
     >>> print(explain(bytes([0xC0, 0x81, 0x87]), templates))
@@ -308,6 +314,6 @@ def _nanoseconds(time: datetime.datetime | int | None) -> int | None:
         return time
     if time.tzinfo is None:
         raise ValueError(f"{time} has no time zone: give it one, such as datetime.timezone.utc")
-    # A pandas.Timestamp has nanoseconds too.
+    # A pandas.Timestamp also has nanoseconds.
     beyond: int = getattr(time, "nanosecond", 0)
     return (time - _EPOCH) // datetime.timedelta(microseconds=1) * 1000 + beyond

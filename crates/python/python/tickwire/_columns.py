@@ -1,4 +1,4 @@
-"""What takes record batches: pyarrow, polars, pandas, and Parquet files."""
+"""Conversion of record batches to pyarrow, polars, pandas and Parquet files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Collected(Protocol):
-    """Record batches that were read."""
+    """Record batches in memory."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 class Batches(Protocol):
-    """Record batches, and the error that ended their reading."""
+    """Record batches, and the error that ended their last reading."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def collect(self, views: bool = False) -> Collected: ...
@@ -33,7 +33,7 @@ def table(batches: Batches) -> pyarrow.Table:
     import pyarrow
 
     with _cause(batches):
-        # pyarrow would not look for signals while it reads.
+        # pyarrow would not check for signals while it reads.
         return pyarrow.table(batches.collect())
 
 
@@ -42,19 +42,22 @@ def to_polars(batches: Batches) -> polars.DataFrame:
     import polars
 
     with _cause(batches):
-        # It would hold the GIL while it reads, and make views of strings itself, which takes it four times as long.
+        # polars would hold the GIL while it reads, and convert strings to views itself, which takes four
+        # times as long.
         return polars.DataFrame(batches.collect(views=True))
 
 
 def to_parquet(batches: Batches, path: str | os.PathLike[str]) -> None:
-    """Write all rows to a Parquet file, a batch at a time. The file appears under its name when it is whole."""
+    """Write all rows to a Parquet file, batch by batch. The file gets its name only when it is
+    complete."""
     with _cause(batches):
         batches.write_parquet(path)
 
 
 @contextlib.contextmanager
 def _cause(batches: Batches) -> Iterator[None]:
-    """Raise what ended the reading of batches in place of the exception that their taker made of it."""
+    """Raise the error that ended the reading of batches, instead of the consumer's exception for
+    it."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Samples of publishers: `subscribe` and what it gives."""
+"""Samples from publishers: `subscribe` and `Subscription`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Path = str | os.PathLike[str]
 class Subscription(Events[Sample]):
     """Samples, one after the other: iterate with ``for`` or ``async for``.
 
-    The iteration ends when a publisher says that its feed is done and everything has come, or when `close` is called or
-    a ``with`` block is left. A publisher whose samples are of another type or release is told as a RuntimeWarning.
+    The iteration ends when a publisher has declared its feed done and all its samples have been
+    received, when `close` is called, or at the end of a ``with`` block. A publisher with another
+    type or release of samples causes a RuntimeWarning.
 
     >>> import asyncio, tempfile, tickwire
     >>> directory = tempfile.mkdtemp(dir="/dev/shm")
@@ -51,33 +52,34 @@ class Subscription(Events[Sample]):
 
     @property
     def transport(self) -> str:
-        """The transport that was chosen: ``"shm"`` or ``"dds"``."""
+        """The selected transport: ``"shm"`` or ``"dds"``."""
         return self._samples.transport
 
     @property
     def lost(self) -> int | None:
-        """Samples of all publishers that were lost; None while a publisher has not ended, or where it went without a word.
+        """Number of lost samples of all publishers; None while a publisher is active, or if one
+        ended without notice.
 
-        `Sample.missed` has those right before a sample.
+        `Sample.missed` has those directly before a sample.
         """
         return self._samples.lost
 
     @property
     def missing(self) -> int:
-        """Samples that are missing between those that came."""
+        """Number of samples missing between the received ones."""
         return self._samples.missing
 
     def publishers(self) -> list[dict[str, Any]]:
-        """What came from each publisher.
+        """Statistics of each publisher.
 
-        Each has ``received``, ``last_values`` of them, ``duplicates``, ``missing`` between those that came, ``lost``,
-        which is None where it is unknown, ``written`` as the publisher says when it ends, and ``ended``: ``"done"``,
-        ``"stopped"``, ``"gone"`` without a word, or None.
+        ``received`` samples, of which ``last_values``; ``duplicates``; ``missing`` between the
+        received ones; ``lost``, None if unknown; ``written``, which the publisher reports when it
+        ends; ``ended``: ``"done"``, ``"stopped"``, ``"gone"`` (without notice), or None.
         """
         return self._samples.publishers()
 
     def counters(self) -> dict[str, int]:
-        """What was counted so far: samples ``received``, ``duplicates`` and ``missing``, over all publishers."""
+        """Counters over all publishers: samples ``received``, ``duplicates`` and ``missing``."""
         names = ("received", "duplicates", "missing")
         publishers = self.publishers()
         return {name: sum(publisher[name] for publisher in publishers) for name in names}
@@ -106,15 +108,17 @@ def subscribe(
     """Subscribe to samples of ``tickwire publish`` or ``tickwire receive --publish`` on this host.
 
     - ``topic``: BookTop, Book, Trade, Status, Definition, Quote, New, Change, Remove, MarketData or QuoteRequest; or several
-    - ``transport``: ``"shm"``, shared memory; ``"dds"``, in a build with the feature ``dds``; or ``"auto"``, shared memory if a
-      publisher of a topic is there now or the build has no DDS, else DDS
+    - ``transport``: ``"shm"``, shared memory; ``"dds"``, in a build with the feature ``dds``; or
+      ``"auto"``, shared memory if a topic has a publisher now or the build has no DDS, otherwise DDS
     - ``domain``: the publisher's ``--domain``
-    - ``directory`` and ``user``: where the channels are and whose, ``/dev/shm/tickwire-USER`` of this process's user unless given
-    - ``last_values``: begin with the last sample of each key; the publisher must keep them, as it does by default
-    - ``partitions``: names of partitions, as the publisher's ``--partition``
-    - ``max_rate``: conflate: the last sample of each key, so many times a second at most
-    - ``stay``: go on when a publisher says that its feed is done
-    - ``spin``: spin while nothing comes: lower latency, a CPU busy; over shared memory
+    - ``directory`` and ``user``: directory and owner of the channels, by default ``/dev/shm/tickwire-USER``
+      of this process's user
+    - ``last_values``: start with the last sample of each key; the publisher must keep them, which is its
+      default
+    - ``partitions``: names of partitions, as in the publisher's ``--partition``
+    - ``max_rate``: conflate: only the last sample of each key, at most this many times per second
+    - ``stay``: continue when a publisher declares its feed done
+    - ``spin``: busy-wait for samples: lower latency, but uses a whole CPU; only for shared memory
 
     >>> import tempfile, tickwire
     >>> directory = tempfile.mkdtemp(dir="/dev/shm")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TickwireError(Exception):
-    """A file, an option or a template set that cannot be used.
+    """A file, option or template set is unusable.
 
     >>> import tickwire
     >>> try:
@@ -16,7 +16,7 @@ class TickwireError(Exception):
 
 
 class TemplateError(TickwireError):
-    """Templates that cannot be used; ``errors`` has everything that is wrong, a line each.
+    """Templates are unusable; ``errors`` lists all errors, one line each.
 
     >>> import tickwire
     >>> try:
@@ -31,14 +31,14 @@ class TemplateError(TickwireError):
         self.errors = errors
 
     def __reduce__(self) -> tuple[type[TemplateError], tuple[list[str]]]:
-        # An exception is pickled with its text, but this one is made of its lines.
+        # The default pickles the message text, but the constructor takes the lines.
         return type(self), (self.errors,)
 
 
 class EncodeError(TickwireError):
-    """A message that cannot be encoded.
+    """A message cannot be encoded.
 
-    Attributes are ``None`` where they are not known:
+    Attributes are ``None`` if unknown:
 
     - ``code``: the specification's, such as ``"D2"``
     - ``template`` and ``field``: name of the template, path of the field
@@ -66,14 +66,14 @@ class EncodeError(TickwireError):
 
 
 class DecodeError(TickwireError):
-    """Data that cannot be decoded.
+    """Data cannot be decoded.
 
-    Attributes are ``None`` where they are not known:
+    Attributes are ``None`` if unknown:
 
     - ``code``: the specification's, such as ``"D9"``
     - ``template`` and ``field``: name of the template, path of the field
-    - ``offset``: byte in the packet or stream
-    - ``packet``: its index in the capture; ``file_offset``: of the packet in the file
+    - ``offset``: byte offset in the packet or stream
+    - ``packet``: index of the packet in the capture; ``file_offset``: its byte offset in the file
 
     >>> import tickwire
     >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'

@@ -1,4 +1,4 @@
-"""The feed handler: `Handler` and what it gives."""
+"""The feed handler: `Handler` and its events."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from tickwire._tickwire import Book, Gap, Message, Notice, Trade
 Path = str | os.PathLike[str]
 
 Event: TypeAlias = Message | Book | Trade | Gap | Notice
-"""What a handler tells: a message of the lines in order, a book that changed or became stale or fresh, a trade, numbers
-that no line brought, or something else, such as a reset or a message that cannot be decoded."""
+"""An event of a handler: a message of the arbitrated lines, a book that changed or became stale or
+fresh, a trade, a gap (sequence numbers received on no line), or a notice, such as a reset or an
+undecodable message."""
 
 T = TypeVar("T")
 
-# How long a thread that waits for asyncio looks before it goes on waiting.
+# Longest time, in seconds, that an asyncio worker thread waits before it checks for cancellation.
 _LOOK = 0.2
 
 
 class Events(Generic[T]):
-    """What a handler makes of packets, one after the other: iterate with ``for`` or ``async for``.
+    """Events of a handler, one after the other: iterate with ``for`` or ``async for``.
 
-    Sockets stay open until the iteration ends, `close` is called, or a ``with`` block is left.
+    Sockets stay open until the iteration ends, `close` is called, or a ``with`` block ends.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -50,9 +51,10 @@ class Events(Generic[T]):
 
     def __init__(self, inner: _tickwire.Events) -> None:
         self._inner = inner
-        # What threads of asyncio found: a task that asked for it may have been cancelled, the next one takes it.
+        # Events found by asyncio worker threads: the task that asked may have been cancelled, so the next one
+        # takes them.
         self._found: deque[T | Exception] = deque()
-        # A signal handler may take from the iterator that it interrupts: the same thread may enter again.
+        # Reentrant: a signal handler may take from the iterator that it interrupts, on the same thread.
         self._looking = threading.RLock()
 
     def __iter__(self) -> Events[T]:
@@ -63,7 +65,8 @@ class Events(Generic[T]):
         return next(self._inner) if found is None else found
 
     def poll(self, seconds: float = 0.0) -> T | None:
-        """The next event, or None if none comes within so many seconds. At the end StopIteration is raised."""
+        """The next event, or None if there is none within ``seconds``. Raises StopIteration at the
+        end."""
         found = self._take_first()
         return self._inner.poll(seconds) if found is None else found
 
@@ -79,7 +82,7 @@ class Events(Generic[T]):
                 raise StopAsyncIteration
 
     def _take(self) -> T | None:
-        """What was found first; an error is raised, once."""
+        """Take the oldest found event; an error is raised, once."""
         try:
             found = self._found.popleft()
         except IndexError:
@@ -89,12 +92,13 @@ class Events(Generic[T]):
         return found
 
     def _take_first(self) -> T | None:
-        """What was found first, or is being found by a thread whose task was cancelled: it comes before all else."""
+        """Take the oldest event that was found, or is being found for a cancelled task: it precedes
+        all later ones."""
         with self._looking:
             return self._take()
 
     def _look(self) -> bool:
-        """Look for an event, unless one is there; return whether it is at the end."""
+        """Wait for an event, unless one has been found; return True at the end."""
         with self._looking:
             if self._found:
                 return False
@@ -109,10 +113,11 @@ class Events(Generic[T]):
             return False
 
     def counters(self) -> dict[str, int]:
-        """What was counted so far.
+        """Counters so far.
 
-        ``packets`` that came on the lines, ``messages`` decoded, ``undecodable`` messages, ``gaps`` and the numbers
-        ``lost`` in them, ``instruments`` known and how many are ``stale``.
+        ``packets`` received on the lines, ``messages`` decoded, ``undecodable`` messages, ``gaps``
+        and the sequence numbers ``lost`` in them, ``instruments`` known, and how many of them are
+        ``stale``.
         """
         return self._inner.counters()
 
@@ -121,7 +126,7 @@ class Events(Generic[T]):
         return f"<Events {counters}>"
 
     def close(self) -> None:
-        """End it: close the files or the sockets."""
+        """Stop the handler: close the files or the sockets."""
         self._inner.close()
 
     def __enter__(self) -> Events[T]:
@@ -137,10 +142,12 @@ class Events(Generic[T]):
 
 
 class Handler:
-    """A channel of a feed file (docs/feed-file.md): lines A and B made one, gaps told, books recovered from snapshots.
+    """A channel of a feed file (docs/feed-file.md): arbitrates lines A and B, reports gaps,
+    recovers books from snapshots.
 
-    Packets come from the groups that the file names, from the captures that it names as lines, or from ``captures``,
-    whose packets belong to lines by group and port; several are merged by time. Each iteration begins anew.
+    Packets come from the multicast groups in the file, from the captures that the file gives as
+    lines, or from ``captures``. Packets of ``captures`` are assigned to lines by group and port;
+    several captures are merged by time. Each iteration starts from the beginning.
 
     >>> import itertools
     >>> import tempfile, tickwire, tickwire.simulate
@@ -185,18 +192,18 @@ class Handler:
         return self.events()
 
     def events(self, *, depth: int | None = None, idle: float | None = None) -> Events[Event]:
-        """Everything, in order. Books have at most ``depth`` levels a side.
+        """All events, in order. Books have at most ``depth`` levels per side.
 
-        A live feed ends when nothing has come for ``idle`` seconds; without it, never.
+        A live feed ends after ``idle`` seconds without packets; by default never.
         """
         return self._events(["message", "book", "trade", "gap", "notice"], depth, idle)
 
     def messages(self, *, idle: float | None = None) -> Events[Message]:
-        """The messages of the lines, each once and in order."""
+        """Messages of the arbitrated lines, each once and in order."""
         return self._events(["message"], None, idle)
 
     def books(self, *, depth: int | None = None, idle: float | None = None) -> Events[Book]:
-        """Books that changed, or became stale or fresh: one a message and instrument."""
+        """Books that changed, or became stale or fresh: one per message and instrument."""
         return self._events(["book"], depth, idle)
 
     def trades(self, *, idle: float | None = None) -> Events[Trade]:
@@ -204,7 +211,7 @@ class Handler:
         return self._events(["trade"], None, idle)
 
     def gaps(self, *, idle: float | None = None) -> Events[Gap]:
-        """Numbers that no line brought, or whose packet cannot be decoded."""
+        """Gaps: sequence numbers received on no line, or whose packet cannot be decoded."""
         return self._events(["gap"], None, idle)
 
     def _events(self, kinds: list[str], depth: int | None, idle: float | None) -> Events:

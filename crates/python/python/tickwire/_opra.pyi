@@ -10,50 +10,53 @@ def open(path: _Path, input_format: str | None = None, on_error: str = "raise") 
     """Opens a capture."""
 
 def simulate(path: _Path, messages: int, seed: int, version: str) -> None:
-    """Writes a trace of the generator, its packets behind their lengths."""
+    """Writes a synthetic trace as length-prefixed packets."""
 
 class Capture:
-    """A capture of OPRA: iterate over it for messages, or take columns of a category."""
+    """An OPRA capture: iterate over it for messages, or take columns of a category."""
 
     def __iter__(self) -> Iterator[Message]: ...
     @property
     def errors(self) -> list[DecodeError]:
-        """What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far."""
+        """Decoding errors, as exceptions: the first 10,000 of all readings of this capture so far."""
     @property
     def error_count(self) -> int:
-        """How much could not be decoded."""
+        """Number of decoding errors."""
     @property
     def warnings(self) -> list[str]:
-        """What is odd about packets that were decoded: the first 10,000 of all that read this capture so far."""
+        """Irregularities of decoded packets: the first 10,000 of all readings of this capture so
+        far."""
     def counts(self) -> dict[str, int]:
         """Reads the capture once and counts messages by category."""
     def batches(
         self, category: str | None = None, fields: Sequence[str] | None = None, floats: bool = False
     ) -> Batches:
-        """Record batches of a category's messages, a row a message or an entry of its group."""
+        """Record batches of a category's messages; one row per message, or per entry of its group."""
 
 class Batches:
-    """Record batches of a category's messages, by the Arrow C stream interface. Each taker reads the capture anew."""
+    """Record batches of a category's messages, for the Arrow C stream interface. Each consumer
+    reads the capture from its start."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def collect(self, views: bool = False) -> _tickwire.Collected:
-        """All batches, read with the GIL released; with ``views``, strings are views of 16 bytes, as polars has them."""
+        """Reads all batches with the GIL released; with ``views``, strings are 16-byte views, as in
+        polars."""
     def write_parquet(self, path: _Path) -> None:
-        """Write all rows to a Parquet file, which appears under its name when it is whole."""
+        """Writes all rows to a Parquet file, which gets its name only when it is complete."""
     @property
     def error(self) -> DecodeError | None:
-        """What ended the last reading that was ended by an error: the taker raises an exception of its own."""
+        """The error that ended the last failed reading; the consumer raises its own exception."""
 
 class Message:
-    """A message of OPRA. Its fields are attributes, and items by name.
+    """An OPRA message. Fields are attributes, and items by name.
 
-    Codes are characters, prices `decimal.Decimal` by their denominator codes, the entries of a group (``groups``) dictionaries.
-    The digits of the message's own time are ``time_code``.
+    Codes are characters, prices `decimal.Decimal` scaled by their denominator codes, entries of a
+    group (``groups``) dictionaries. ``time_code`` has the digits of the message's own time.
     """
 
     @property
     def category(self) -> str:
-        """The category by the name of its table, such as ``quote``."""
+        """The category as the name of its table, such as ``quote``."""
     @property
     def packet(self) -> int:
         """Index of the packet in its capture, from 0."""
@@ -65,12 +68,12 @@ class Message:
         """Offset of the message in its packet, in bytes."""
     @property
     def source(self) -> str | None:
-        """Sender of the packet, as IP:PORT."""
+        """Source of the packet, as IP:PORT."""
     @property
     def destination(self) -> str | None:
-        """Receiver of the packet, as IP:PORT."""
+        """Destination of the packet, as IP:PORT."""
     def to_dict(self) -> dict[str, object]:
-        """All fields as ``tickwire opra decode`` writes them in JSON."""
+        """All fields in the JSON form of ``tickwire opra decode``."""
     def keys(self) -> list[str]:
         """Names of the fields."""
     def __getattr__(self, name: str) -> object: ...

@@ -1,4 +1,4 @@
-"""Captures in splits, each of which another thread, process or machine can decode."""
+"""Splits captures, so that other threads, processes or machines can decode the parts."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from tickwire._tickwire import Batches, Lost, TemplateSet
 
 Path = str | os.PathLike[str]
 
-# Bytes of a split: some seconds of work for a core.
+# Size of a split in bytes: some seconds of work for a core.
 SPLIT_BYTES = 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where a split is: what is sent to who reads it, if the rest is there."""
+    """Location of a split in its capture. It is sent to the process that reads the split."""
 
     path: str
-    """The capture."""
+    """Path of the capture."""
     start: int
-    """Its first byte in the file."""
+    """Offset of its first byte in the file."""
     end: int
-    """The byte behind it."""
+    """Offset after its last byte."""
     first_packet: int
     """Index of its first packet in the capture."""
     packets: int | None
-    """How many packets it has; None where the capture is not cut."""
+    """Number of its packets; None if the capture is not split."""
     _split: bytes
 
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How captures are decoded, as in `tickwire.open`."""
+    """Decoding options, as in `tickwire.open`."""
 
     templates: TemplateSet
     framing: str = "none"
@@ -71,9 +71,9 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A piece of a capture that can be decoded by itself: made by `plan`, it can be pickled.
+    """A part of a capture that can be decoded independently: created by `plan`; it can be pickled.
 
-    Packets have the index, time and offset in it that they have in the capture.
+    Packets keep the index, time and offset that they have in the capture.
 
     >>> import pyarrow
     >>> import tempfile, tickwire, tickwire.simulate
@@ -94,7 +94,7 @@ class Split:
 
     @property
     def path(self) -> str:
-        """The capture."""
+        """Path of the capture."""
         return self.place.path
 
     def batches(
@@ -106,16 +106,16 @@ class Split:
         end: int | None = None,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> Batches:
-        """Record batches of a template's messages, a row an entry, as `Capture.batches` gives them.
+        """Record batches of a template's messages, one row per entry, as in `Capture.batches`.
 
         ``fields``, ``start``, ``end`` (nanoseconds) and ``on_error`` are those of `tickwire.open`.
         """
         return self.reading.open(self.place, fields, start, end, on_error).batches(str(template))
 
     def errors(self, template: str | int) -> Lost:
-        """Record batches of what is not decoded: a row each, with packet, place, time and reason.
+        """Record batches of decoding errors: one row each, with packet, position, time and reason.
 
-        A message of the template that has no place in its columns is one too.
+        They include messages of the template that its columns cannot hold.
         """
         return self.reading.open(self.place, on_error="keep").lost(str(template))
 
@@ -132,18 +132,21 @@ def plan(
     threads: int | None = None,
     progress: Callable[[str, int, int], object] | None = None,
 ) -> list[Split]:
-    """Cut captures into splits that can be decoded apart, in their order; together they are the captures.
+    """Split captures into parts that can be decoded independently, in order; together they are the
+    captures.
 
-    A capture is one split unless dictionaries are emptied at each packet (by ``framing`` or ``reset``) and it is not
-    compressed: then splits have ``split_bytes`` and more, but for the last one. Where they begin is found by reading the
-    capture once without decoding, and kept beside it in ``NAME.tickwire-index``, or in ``index_directory``; a warning
-    says where that cannot be written.
+    A capture is one split if it is compressed, or unless dictionaries are reset at every packet (by
+    ``framing`` or ``reset``). Otherwise splits have at least ``split_bytes``, except the last one.
+    Their boundaries are found by reading the capture once without decoding, and saved beside it in
+    ``NAME.tickwire-index``, or in ``index_directory``; a warning is issued if they cannot be saved.
 
-    - ``paths``: files, directories (the files in them that are named as captures are), patterns such as ``"day/*.pcap"``
-    - ``threads``: how many captures are read at the same time; as many as there are CPUs unless given
-    - ``progress``: called with the path of a capture, the bytes that were read and those of the file, by any thread
+    - ``paths``: files, directories (files in them with the names of captures), patterns such as
+      ``"day/*.pcap"``
+    - ``threads``: number of captures read at the same time; by default the number of CPUs
+    - ``progress``: called with the path of a capture, the bytes read and the size of the file, on any
+      thread
 
-    The others are those of `tickwire.open`.
+    The other arguments are those of `tickwire.open`.
 
     >>> import tempfile, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=200, instruments=3)
@@ -180,7 +183,7 @@ def plan(
 
 
 def captures_of(paths: Path | Sequence[Path]) -> list[str]:
-    """The captures that paths stand for: files, directories and patterns."""
+    """Return the captures in these paths: files, directories and patterns."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     captures: list[str] = []
     for path in [os.fspath(one) for one in given]:

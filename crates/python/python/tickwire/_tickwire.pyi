@@ -11,14 +11,14 @@ from tickwire._errors import DecodeError
 _Path: TypeAlias = str | PathLike[str]
 
 class Message:
-    """A decoded message. Its fields are attributes, and items by name."""
+    """A decoded message. Fields are attributes, and items by name."""
 
     @property
     def template(self) -> str:
         """Name of the template."""
     @property
     def id(self) -> int | None:
-        """Id of the template; None where it has none."""
+        """Id of the template; None if it has none."""
     @property
     def packet(self) -> int | None:
         """Index of the packet in its capture, from 0."""
@@ -33,12 +33,12 @@ class Message:
         """Length of the message in bytes."""
     @property
     def seq_num(self) -> int | None:
-        """Sequence number in the packet's preamble; None where the framing has none."""
+        """Sequence number in the packet's preamble; None if the framing has none."""
     @property
     def line(self) -> str | None:
-        """The line that brought the packet first, A or B; of messages that a handler delivers."""
+        """The line on which the packet arrived first, A or B; only for messages of a handler."""
     def to_dict(self) -> dict[str, Any]:
-        """All fields as `tickwire decode` writes them in JSON."""
+        """All fields in the JSON form of `tickwire decode`."""
     def keys(self) -> list[str]:
         """Names of the fields."""
     def __getattr__(self, name: str) -> Any: ...
@@ -46,35 +46,35 @@ class Message:
     def __contains__(self, name: str) -> bool: ...
 
 class Book:
-    """A book after a message, a gap or a snapshot. It is empty while it is stale."""
+    """A book after a message, gap or snapshot. It is empty while stale."""
 
     @property
     def instrument(self) -> str:
-        """The instrument, as the feed names it."""
+        """The instrument, as named by the feed."""
     @property
     def symbol(self) -> str | None:
-        """Symbol, where a definition or the feed file says it."""
+        """Symbol, if a definition or the feed file has it."""
     @property
     def kind(self) -> str:
-        """outright or implied."""
+        """Kind of book: outright or implied."""
     @property
     def time(self) -> int:
         """Nanoseconds since 1970-01-01 UTC."""
     @property
     def stale(self) -> str | None:
-        """Why it may not be trusted; None where it is fresh."""
+        """Why the book is stale; None if it is fresh."""
     @property
     def is_fresh(self) -> bool:
-        """Whether it may be trusted."""
+        """True if the book is fresh."""
     @property
     def bids(self) -> list[tuple[Decimal, Decimal, int | None]]:
-        """Levels of the bid side, the best first: price, size, number of orders."""
+        """Bid levels, best first: price, size, number of orders."""
     @property
     def asks(self) -> list[tuple[Decimal, Decimal, int | None]]:
-        """Levels of the offer side, the best first."""
+        """Offer levels, best first."""
     def to_numpy(self, levels: int = 10) -> numpy.ndarray:
-        """A numpy array of doubles, of the shape (2, levels, 2): bids and offers, the best first, price and size. Levels
-        that are not there are NaN, and so is all of a stale book.
+        """A numpy array of doubles with shape (2, levels, 2): bids and offers, best first, price
+        and size. Missing levels are NaN; all are in a stale book.
         """
 
 class Trade:
@@ -82,10 +82,10 @@ class Trade:
 
     @property
     def instrument(self) -> str:
-        """The instrument, as the feed names it."""
+        """The instrument, as named by the feed."""
     @property
     def action(self) -> str:
-        """new, change or delete."""
+        """Action: new, change or delete."""
     @property
     def price(self) -> Decimal | None:
         """Price as decimal.Decimal."""
@@ -94,16 +94,16 @@ class Trade:
         """Size as decimal.Decimal."""
     @property
     def aggressor(self) -> str | None:
-        """buy or sell: who took."""
+        """Side of the aggressor: buy or sell."""
     @property
     def id(self) -> str | None:
-        """The exchange's name for it."""
+        """The exchange's id of the trade."""
     @property
     def exchange_date(self) -> int | None:
         """The exchange's date, YYYYMMDD."""
     @property
     def exchange_time(self) -> int | None:
-        """The exchange's time in the digits of the feed, such as HHMMSSmmm."""
+        """The exchange's time as the digits of the feed, such as HHMMSSmmm."""
     @property
     def seq_num(self) -> int | None:
         """Sequence number of the packet."""
@@ -112,38 +112,38 @@ class Trade:
         """Nanoseconds since 1970-01-01 UTC."""
 
 class Gap:
-    """Sequence numbers that no line brought."""
+    """A gap: sequence numbers received on no line."""
 
     @property
     def first(self) -> int:
-        """The first missing number."""
+        """The first missing sequence number."""
     @property
     def last(self) -> int:
-        """The last missing number."""
+        """The last missing sequence number."""
     @property
     def time(self) -> int:
         """Nanoseconds since 1970-01-01 UTC."""
     def __len__(self) -> int: ...
 
 class Notice:
-    """Something else that happened: reset, status, snapshot, silence, line or fault."""
+    """Another event: reset, status, snapshot, silence, line or fault."""
 
     @property
     def kind(self) -> str:
-        """reset, status, snapshot, silence, line or fault."""
+        """Kind of notice: reset, status, snapshot, silence, line or fault."""
     @property
     def text(self) -> str:
-        """For people."""
+        """Description of the event."""
     @property
     def time(self) -> int:
         """Nanoseconds since 1970-01-01 UTC."""
 
 class Day:
-    """A trading day that was written."""
+    """A trading day written by the simulated exchange."""
 
     @property
     def directory(self) -> pathlib.Path:
-        """The folder of its files."""
+        """The directory of its files."""
     @property
     def capture(self) -> pathlib.Path:
         """The capture: lines A and B, snapshots and definitions, by destination."""
@@ -152,16 +152,17 @@ class Day:
         """The template file."""
     @property
     def feed(self) -> pathlib.Path:
-        """The feed file, whose channel is `day`."""
+        """The feed file; its channel is `day`."""
     @property
     def framing(self) -> str:
-        """What is around the messages of a packet, for `tickwire.open`."""
+        """Framing of the packets, for `tickwire.open`."""
     def books(
         self,
     ) -> dict[
         str, tuple[list[tuple[Decimal, Decimal, int | None]], list[tuple[Decimal, Decimal, int | None]]]
     ]:
-        """The true outright books at the end: bids and offers by instrument, as `Book.bids` and `Book.asks`."""
+        """The true outright books at the end of the day: bids and offers by instrument, as in
+        `Book.bids` and `Book.asks`."""
 
 def day(
     directory: _Path,
@@ -179,7 +180,7 @@ def day(
     """Writes a day: `day.pcap`, `templates.xml` and `feed.toml` in a directory."""
 
 class Handler:
-    """A channel of a feed file, over captures or sockets."""
+    """A channel of a feed file, from captures or sockets."""
 
     def __init__(self, feed: _Path, channel: str | None = None, captures: Sequence[_Path] = ...) -> None: ...
     @property
@@ -187,46 +188,46 @@ class Handler:
         """Name of the channel."""
     @property
     def is_captured(self) -> bool:
-        """Whether captures are read in place of sockets."""
+        """True if it reads captures instead of sockets."""
     def events(self, kinds: list[str], depth: int | None = None, idle: float | None = None) -> Events:
-        """Begins: reads the captures from their start, or opens the sockets."""
+        """Starts: reads the captures from their start, or opens the sockets."""
 
 class Events:
-    """What a handler makes of packets, one after the other."""
+    """Events of a handler, one after the other."""
 
     def __iter__(self) -> Events: ...
     def __next__(self) -> Any: ...
     def poll(self, seconds: float) -> Any:
-        """The next event; None if none comes within so many seconds. StopIteration at the end."""
+        """The next event; None if there is none within `seconds`. StopIteration at the end."""
     def counters(self) -> dict[str, int]:
-        """What was counted so far."""
+        """Counters so far."""
     def close(self) -> None:
-        """Ends it: closes the files or the sockets. Iteration stops."""
+        """Stops: closes the files or the sockets. Iteration ends."""
 
 class Sample:
-    """A sample that came. Its members are attributes, and items by name."""
+    """A received sample. Members are attributes, and items by name."""
 
     @property
     def topic(self) -> str:
         """Name of the topic."""
     @property
     def written_ns(self) -> int:
-        """When it was written, in nanoseconds since 1970-01-01 UTC, by the publisher's clock."""
+        """Time of writing, in nanoseconds since 1970-01-01 UTC, by the publisher's clock."""
     @property
     def taken_ns(self) -> int:
-        """When it was taken, in nanoseconds since 1970-01-01 UTC, by this machine's clock."""
+        """Time of reception, in nanoseconds since 1970-01-01 UTC, by this machine's clock."""
     @property
     def number(self) -> int:
-        """Its number among those of its writer, from 1."""
+        """Sequence number of the sample for its writer, from 1."""
     @property
     def is_last_value(self) -> bool:
-        """Whether it is a last value, written before this subscriber came."""
+        """True for a last value, written before this subscriber joined."""
     @property
     def publisher(self) -> str | None:
-        """Id of the publisher; None if it is in this process, over DDS."""
+        """Id of the publisher; None for a publisher in this process over DDS."""
     @property
     def missed(self) -> int:
-        """Samples of its writer that were lost right before it."""
+        """Number of samples of its writer lost directly before it."""
     def to_dict(self) -> dict[str, Any]:
         """All members: decimals as decimal.Decimal, structures as dictionaries, sequences as lists."""
     def keys(self) -> list[str]:
@@ -235,7 +236,7 @@ class Sample:
     def __getitem__(self, name: str) -> Any: ...
 
 class Samples:
-    """Samples that came, one after the other."""
+    """Received samples, one after the other."""
 
     def __init__(
         self,
@@ -254,37 +255,38 @@ class Samples:
     def __iter__(self) -> Samples: ...
     def __next__(self) -> Sample: ...
     def poll(self, seconds: float) -> Sample | None:
-        """The next sample; None if none comes within so many seconds. StopIteration at the end."""
+        """The next sample; None if there is none within `seconds`. StopIteration at the end."""
     @property
     def transport(self) -> str:
-        """The transport that was chosen: shm or dds."""
+        """The selected transport: shm or dds."""
     def publishers(self) -> list[dict[str, Any]]:
-        """What came from each publisher, and what is known to be lost."""
+        """Statistics of each publisher, with known losses."""
     @property
     def lost(self) -> int | None:
-        """Samples that were lost; None while that is not known."""
+        """Number of lost samples; None while unknown."""
     @property
     def missing(self) -> int:
-        """Samples that are known to be missing between those that came."""
+        """Number of samples missing between the received ones."""
     def close(self) -> None:
-        """Ends it. Iteration stops."""
+        """Stops the subscription. Iteration ends."""
 
 class Publisher:
     """Publishes samples over shared memory, for tests and tools."""
 
     def __init__(self, topics: Sequence[str], *, domain: int = 0, directory: _Path | None = None) -> None: ...
     def publish(self, topic: str, /, **members: Any) -> None:
-        """Publishes a sample; members that are left out are 0, empty or false."""
+        """Publishes a sample; omitted members are 0, empty or false."""
     def wait_subscribers(self, count: int = 1, seconds: float = 10.0) -> bool:
-        """Waits for so many subscribers; False if they have not come within so many seconds."""
+        """Waits for this number of subscribers; False if they have not joined within `seconds`."""
     def finish(self, whole: bool = True) -> None:
-        """Tells subscribers that this was all, or that it was stopped before, and how many samples there were."""
+        """Tells subscribers the number of samples, and that the feed is complete (`whole`) or was
+        stopped early."""
 
 class Record:
     """A group, or an entry of a sequence."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as `tickwire decode` writes them in JSON."""
+        """All fields in the JSON form of `tickwire decode`."""
     def keys(self) -> list[str]:
         """Names of the fields."""
     def __getattr__(self, name: str) -> Any: ...
@@ -298,35 +300,37 @@ class Messages:
     def __next__(self) -> Message: ...
 
 class Collected:
-    """Record batches that were read already, by the Arrow C stream interface."""
+    """Record batches in memory, for the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class Batches:
-    """Record batches of the messages of one template, by the Arrow C stream interface."""
+    """Record batches of the messages of one template, for the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def collect(self, views: bool = False) -> Collected:
-        """All batches, read with the GIL released; with ``views``, strings are views of 16 bytes, as polars has them."""
+        """Reads all batches with the GIL released; with ``views``, strings are 16-byte views, as in
+        polars."""
     def write_parquet(self, path: _Path) -> None:
-        """Write all rows to a Parquet file, which appears under its name when it is whole."""
+        """Writes all rows to a Parquet file, which gets its name only when it is complete."""
     @property
     def error(self) -> DecodeError | None:
-        """The error that ended the last reading which was ended by one: the taker raises an exception of its own."""
+        """The error that ended the last failed reading; the consumer raises its own exception."""
     def select(self, columns: Sequence[str] | None, time_unit: str = "ns") -> Batches:
-        """The same with these columns alone, and with capture times in this unit, `ns` or `us`."""
+        """The same batches with only these columns, and with capture times in this unit, `ns` or
+        `us`."""
     @property
     def fields(self) -> int:
-        """Fields of the template that are stored."""
+        """Number of fields of the template that are stored."""
     @property
     def packets(self) -> int:
-        """Packets read so far, by all takers together."""
+        """Packets read so far, by all consumers together."""
     @property
     def packets_skipped(self) -> int:
-        """Those of them that were not decoded, as they are out of the time range."""
+        """Packets that were not decoded, because they are outside the time range."""
 
 class Lost:
-    """Record batches of what was not decoded, by the Arrow C stream interface."""
+    """Record batches of decoding errors, for the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -339,13 +343,13 @@ class TemplateSet:
         """Parses templates from text."""
     @staticmethod
     def check(paths: _Path | Sequence[_Path]) -> list[str]:
-        """Everything that is wrong in template files, a line each; empty where they can be used."""
+        """All errors in template files, one line each; empty if they are usable."""
     @property
     def names(self) -> list[str]:
         """Names of the templates, in the order of the file."""
     @property
     def signature(self) -> str:
-        """The digest of what the templates mean, whatever their text looks like."""
+        """Digest of the templates' decoding behaviour, independent of their formatting."""
 
 class Decoder:
     """Decodes FAST messages, one packet after the other."""
@@ -357,27 +361,28 @@ class Decoder:
         fields: Sequence[str] | None = None,
     ) -> None: ...
     def decode(self, packet: bytes) -> list[Message]:
-        """The messages of a packet, in order."""
+        """Decodes the messages of a packet, in order."""
     def reset(self) -> None:
-        """Empties all dictionaries."""
+        """Resets all dictionaries."""
 
 class Encoder:
     """Encodes messages, one packet after the other."""
 
     def __init__(self, templates: TemplateSet | _Path | Sequence[_Path], reset: str = "template") -> None: ...
     def encode(self, message: dict[str, Any]) -> bytes:
-        """The bytes of a message. It has the members `"n"`, name of the template, or `"t"`, its id, and `"msg"`, its fields,
-        as `tickwire decode` writes them; decimals may be `decimal.Decimal`, vectors `bytes`.
+        """Encodes a message. It has the members `"n"` (name of the template) or `"t"` (its id), and
+        `"msg"`, its fields in the JSON form of `tickwire decode`; decimals may be
+        `decimal.Decimal`, vectors `bytes`.
         """
     def begin_packet(self) -> None:
-        """Begins a packet: dictionaries are emptied if they are before every packet."""
+        """Begins a packet: resets dictionaries if they are reset before every packet."""
 
 class Explanation:
-    """A packet explained byte by byte: printed it is text, in a notebook a table."""
+    """A packet explained byte by byte: text when printed, a table in a notebook."""
 
     @property
     def ok(self) -> bool:
-        """Whether all of the packet could be decoded."""
+        """True if the whole packet was decoded."""
     def _repr_html_(self) -> str: ...
 
 def explain(
@@ -386,7 +391,7 @@ def explain(
     framing: str = "none",
     reset: str | None = None,
 ) -> Explanation:
-    """Explains the bytes of a packet, with empty dictionaries before it."""
+    """Explains the bytes of a packet, starting with empty dictionaries."""
 
 class Capture:
     """A capture: iterate over it for messages, or take columns of a template."""
@@ -394,24 +399,26 @@ class Capture:
     def __iter__(self) -> Messages: ...
     @property
     def framing(self) -> str:
-        """How packets are framed: as given, or as it was found."""
+        """Framing of the packets, as given or as detected."""
     @property
     def templates(self) -> list[str]:
-        """Names of the templates whose messages are wanted."""
+        """Names of the templates whose messages are read."""
     @property
     def errors(self) -> list[DecodeError]:
-        """What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far."""
+        """Decoding errors, as exceptions: the first 10,000 of all readings of this capture so far."""
     @property
     def error_count(self) -> int:
-        """How much could not be decoded."""
+        """Number of decoding errors."""
     def explain(self, packet: int) -> Explanation:
-        """A packet explained byte by byte."""
+        """Explains a packet byte by byte."""
     def counts(self) -> list[tuple[str, int]]:
-        """Decodes the capture once and counts messages by name of the template."""
+        """Decodes the capture once and counts messages by template name."""
     def batches(self, template: str | None = None, entries: bool = True) -> Batches:
-        """Record batches of a template's messages, a row an entry; without `entries` a row a message."""
+        """Record batches of a template's messages, one row per entry; without `entries` one row per
+        message."""
     def lost(self, template: str | None = None) -> Lost:
-        """Record batches of what is not decoded, and of this template's messages that have no place in its table."""
+        """Record batches of decoding errors, including this template's messages that its table
+        cannot hold."""
 
 def open(
     path: _Path,
@@ -430,7 +437,7 @@ def open(
     """Opens a capture."""
 
 def captures_of(path: _Path) -> list[pathlib.Path]:
-    """The captures of a directory, or the file itself."""
+    """Returns the captures of a directory, or the file itself."""
 
 def plan_capture(
     path: _Path,
@@ -441,12 +448,12 @@ def plan_capture(
     index_directory: _Path | None,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[list[tuple[bytes, int, int, int, int | None]], str | None]:
-    """The splits of a capture, and why its index was not kept. `progress` gets the bytes that were read and those of the
-    file.
+    """Returns the splits of a capture, and why its index could not be saved. `progress` is called
+    with the bytes read and the size of the file.
     """
 
 def template_set(files: list[tuple[_Path, bytes]]) -> TemplateSet:
-    """The set of these files: what a pickled set is made again by."""
+    """Creates a set from these files; used to unpickle a set."""
 
 def end_streams() -> None:
-    """Waits for the batches that are being made, and ends all streams: called when Python ends."""
+    """Waits for the batches under construction and ends all streams; called when Python exits."""

@@ -1,7 +1,8 @@
-"""Captures for engines of SQL: what a query does not name is not stored, what it leaves out by time not decoded.
+"""Captures for query engines: fields that a query does not use are not stored, and packets outside
+its time range not decoded.
 
-`Capture.dataset` gives a `Dataset`, which DuckDB, DataFusion, Polars (``polars.scan_pyarrow_dataset``) and pyarrow take
-as they take one of files. It needs pyarrow.
+`Capture.dataset` returns a `Dataset`. DuckDB, DataFusion, Polars (``polars.scan_pyarrow_dataset``)
+and pyarrow read it like a dataset of files. It needs pyarrow.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from tickwire._tickwire import Batches
 
 __all__ = ["Dataset", "Fragment", "Scan"]
 
-# Opens the capture with these fields and capture times alone.
+# Opens the capture limited to these fields and this range of capture times.
 Read = Callable[[Sequence[str] | None, int | None, int | None], Batches]
 
-# What stands behind the path of a field in the names of its columns.
-# Columns that tell where a message came from, in front of its fields.
+# Suffixes of column names, after the path of a field.
+# Header columns, which say where a message came from; they precede the fields.
 _PLACE = ("pkt", "off", "time", "seq_num", "source", "destination", "line")
 _PARTS = (".mantissa", ".exponent", ".present", ".length", ".entry")
 _TIME = "time"
@@ -32,7 +33,7 @@ _TIME_MAX = 2**63 - 1
 
 @dataclasses.dataclass(frozen=True)
 class Scan:
-    """One reading of a capture by an engine.
+    """One scan of a capture by an engine.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -49,13 +50,14 @@ class Scan:
     """
 
     columns: list[str]
-    """Columns that were asked for, those of the filter included."""
+    """Requested columns, including those of the filter."""
     start: int | None
-    """First capture time that the filter leaves, nanoseconds since 1970-01-01 UTC; None without bound."""
+    """First capture time that the filter accepts, nanoseconds since 1970-01-01 UTC; None if
+    unbounded."""
     end: int | None
-    """The time behind the last one."""
+    """End of the accepted capture times (exclusive); None if unbounded."""
     fields: int
-    """Fields of the template that were stored."""
+    """Number of fields of the template that were stored."""
     _batches: Batches
 
     @property
@@ -65,18 +67,19 @@ class Scan:
 
     @property
     def packets_skipped(self) -> int:
-        """Those of them that were not decoded, as they are out of the time range.
+        """Packets that were not decoded, because they are outside the time range.
 
-        None are skipped where dictionaries live on from packet to packet.
+        No packet is skipped if dictionaries persist between packets.
         """
         return self._batches.packets_skipped
 
 
 class Dataset(pyarrow.dataset.Dataset):
-    """The rows of a template's messages, as engines of SQL read them: made by `Capture.dataset`.
+    """The rows of a template's messages, for query engines: created by `Capture.dataset`.
 
-    Each scan reads the capture from its start. Columns that it does not name are not stored, and packets out of the
-    range of its filter on ``time`` are not decoded where dictionaries are emptied at each. ``scans`` says what was done.
+    Each scan reads the capture from its start. Columns that it does not use are not stored. Packets
+    outside the range of its filter on ``time`` are not decoded, if dictionaries are reset at every
+    packet. ``scans`` records the scans.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -98,7 +101,7 @@ class Dataset(pyarrow.dataset.Dataset):
     ['pkt', 'time']
     """
 
-    # What pyarrow makes in C++ is not there: all that would look for it is defined here.
+    # There is no C++ dataset behind this object: every method that would use it is overridden here.
     def __init__(self, read: Read, time_unit: str) -> None:
         self._read = read
         self._time_unit = time_unit
@@ -108,12 +111,12 @@ class Dataset(pyarrow.dataset.Dataset):
 
     @property
     def schema(self) -> pyarrow.Schema:
-        """Name and type of the columns."""
+        """Names and types of the columns."""
         return self._schema
 
     @property
     def partition_expression(self) -> pyarrow.compute.Expression:
-        """True: nothing is known of all rows."""
+        """True: nothing is known about all rows."""
         return pyarrow.compute.scalar(True)
 
     def scanner(
@@ -122,7 +125,7 @@ class Dataset(pyarrow.dataset.Dataset):
         filter: pyarrow.compute.Expression | None = None,
         **options: Any,
     ) -> pyarrow.dataset.Scanner:
-        """A reading of these columns of the rows that a filter leaves."""
+        """Create a scanner of these columns for the rows that a filter accepts."""
         named = self._schema.names
         if columns is not None and not isinstance(columns, Mapping):
             unknown = [name for name in columns if name not in named]
@@ -133,14 +136,14 @@ class Dataset(pyarrow.dataset.Dataset):
         start, end = (None, None) if filter is None else _time_range(filter, self._schema)
         batches = self._read(_fields(named, self._schema.names), start, end).select(named, self._time_unit)
         self.scans.append(Scan(named, start, end, batches.fields, batches))
-        # Threads of pyarrow read ahead, also when Python ends: rows must not come from Python.
+        # pyarrow's threads read ahead, even while Python exits: batches must not be Python objects.
         rows = pyarrow.RecordBatchReader.from_stream(batches)
         known = {name: options[name] for name in ("batch_size", "use_threads") if name in options}
         columns = columns if columns is None or isinstance(columns, Mapping) else list(columns)
         return pyarrow.dataset.Scanner.from_batches(rows, columns=columns, filter=filter, **known)
 
     def get_fragments(self, filter: pyarrow.compute.Expression | None = None) -> Iterator[Fragment]:
-        """The one fragment: a capture is read as a whole."""
+        """The only fragment: a capture is read as a whole."""
         yield Fragment(self)
 
     def to_batches(self, **options: Any) -> Iterator[pyarrow.RecordBatch]:
@@ -156,11 +159,11 @@ class Dataset(pyarrow.dataset.Dataset):
         return self.scanner(**options).head(num_rows)
 
     def count_rows(self, **options: Any) -> int:
-        """How many rows a scan has."""
+        """Number of rows of a scan."""
         return self.scanner(**{"columns": [], **options}).count_rows()
 
     def take(self, indices: Any, **options: Any) -> pyarrow.Table:
-        """The rows with these indexes of a scan."""
+        """The rows of a scan with these indexes."""
         return self.to_table(**options).take(indices)
 
     def _not_of_captures(self, *_: Any, **__: Any) -> NoReturn:
@@ -181,7 +184,7 @@ class Dataset(pyarrow.dataset.Dataset):
 
 
 class Fragment:
-    """The one fragment of a dataset, for engines that read fragments.
+    """The only fragment of a dataset, for engines that read fragments.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -196,7 +199,7 @@ class Fragment:
         self._dataset = dataset
 
     def scanner(self, schema: pyarrow.Schema | None = None, **options: Any) -> pyarrow.dataset.Scanner:
-        """A scan of the dataset, which has one schema."""
+        """A scan of the dataset; it has only one schema."""
         return self._dataset.scanner(**options)
 
 
@@ -207,13 +210,14 @@ def _path(column: str) -> str:
 
 
 def _is_named_like_a_part(column: str, of_messages: Sequence[str]) -> bool:
-    """Whether a column ends as a part of a field does, but what would stand beside such a part is not there."""
+    """True if a column has the suffix of a field's part, but the companion columns of such a part
+    do not exist."""
     path, point, part = column.rpartition(".")
     if not point:
         return False
     beside = {"mantissa": "exponent", "exponent": "mantissa", "entry": "length", "length": "entry"}
     if part == "length" and not any(other.endswith(".entry") for other in of_messages):
-        # Of messages without their entries.
+        # Exists only in tables of messages, without entries.
         return False
     if part == "present":
         return not any(other.startswith(path + "/") for other in of_messages)
@@ -221,12 +225,14 @@ def _is_named_like_a_part(column: str, of_messages: Sequence[str]) -> bool:
 
 
 def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | None:
-    """Paths of the fields that columns are of, and of one in each sequence, as its entries are rows."""
+    """Paths of the fields of these columns, and of one field per sequence, because rows are its
+    entries."""
     of_messages = all_columns[len(_PLACE) :]
     if any("#" in column or _is_named_like_a_part(column, of_messages) for column in of_messages):
-        # Names that came about by numbering are not of the templates, and those of some fields end as parts do.
+        # Names with a number appended are not in the template, and some field names have the suffix of a
+        # part.
         return None
-    # Where it has fields inside, naming X for X.length would bring them all.
+    # If the sequence has fields, selecting X for X.length would select them all.
     sequences = [column.removesuffix(".length") for column in of_messages if column.endswith(".length")]
     inside = [path for path in sequences if any(other.startswith(path + "/") for other in of_messages)]
     leaves = [
@@ -237,7 +243,7 @@ def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | N
         below = [leaf for leaf in leaves if not path or leaf.startswith(path + "/")]
         if below and not any(leaf in chosen for leaf in below):
             chosen.add(below[0])
-    # A group that is there is known by its fields.
+    # The presence of a group follows from its fields.
     for column in columns:
         if column.endswith(".present"):
             chosen.add(_path(column))
@@ -245,7 +251,7 @@ def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | N
 
 
 def _columns_of(filter: pyarrow.compute.Expression, schema: pyarrow.Schema) -> list[str]:
-    """The columns that an expression names: those without which it fits no table."""
+    """The columns that an expression uses: without any of them it does not match the table."""
     named = []
     for index, name in enumerate(schema.names):
         rest = schema.remove(index)
@@ -257,10 +263,11 @@ def _columns_of(filter: pyarrow.compute.Expression, schema: pyarrow.Schema) -> l
 
 
 def _time_range(filter: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[int | None, int | None]:
-    """The capture times that a filter can leave, nanoseconds, up to but without the second.
+    """Return the range of capture times that a filter can accept, in nanoseconds; the end is
+    exclusive.
 
-    pyarrow is asked whether the filter leaves anything of all rows from one time to another, as it is asked for files of
-    which that much is known; halving finds the bounds.
+    A binary search finds the bounds: pyarrow simplifies the filter for rows whose time is within a
+    given range, as it does for files with known statistics, and says whether any row can match.
     """
     time_type = schema.field(_TIME).type
     time = pyarrow.dataset.field(_TIME)

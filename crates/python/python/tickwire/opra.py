@@ -32,15 +32,17 @@ Path = str | os.PathLike[str]
 
 
 class Capture:
-    """A capture of OPRA that was opened: iterate over it for messages, or take the columns of a category.
+    """An open OPRA capture: iterate over it for messages, or take the columns of a category.
 
-    Categories are named as the tables of ``tickwire export --opra`` are, such as ``quote`` and ``last_sale``, or by their
-    codes; a name may be left out where the capture has messages of one alone. Columns are those of these tables: codes are
-    strings, prices decimals with eight places (or doubles with ``floats``), ``message_time`` the message's own time.
+    Categories have the names of the tables of ``tickwire export --opra``, such as ``quote`` and
+    ``last_sale``, or their codes; the name may be omitted if the capture has messages of only one
+    category. Columns are those of these tables: codes are strings, prices decimals with eight
+    places (or doubles with ``floats``), ``message_time`` is the message's own time.
 
-    Each iteration and each table reads the file from its start. A packet that cannot be decoded raises
-    `tickwire.DecodeError` after the messages or rows before the fault, and an iteration over messages can go on behind it; with
-    ``on_error="keep"`` errors are gathered in ``errors`` and nothing is raised.
+    Each iteration and each table reads the file from its start. An undecodable packet raises
+    `tickwire.DecodeError` after the messages or rows before the error; an iteration over messages
+    can continue after it. With ``on_error="keep"`` errors are collected in ``errors`` and not
+    raised.
 
     >>> import pathlib, tempfile
     >>> from tickwire import opra
@@ -71,17 +73,18 @@ class Capture:
 
     @property
     def errors(self) -> list[DecodeError]:
-        """What could not be decoded so far, the first 10,000. Each reading of the capture adds its own."""
+        """Decoding errors so far, the first 10,000. Each reading of the capture adds its own."""
         return self._inner.errors
 
     @property
     def error_count(self) -> int:
-        """How much could not be decoded so far, in all readings together."""
+        """Number of decoding errors so far, in all readings together."""
         return self._inner.error_count
 
     @property
     def warnings(self) -> list[str]:
-        """Packets whose header and messages differ, so far, the first 10,000: they are decoded all the same."""
+        """Inconsistencies between a packet's header and its messages so far, the first 10,000;
+        these packets are decoded."""
         return self._inner.warnings
 
     def counts(self) -> dict[str, int]:
@@ -91,10 +94,10 @@ class Capture:
     def batches(
         self, category: str | None = None, fields: Sequence[str] | None = None, *, floats: bool = False
     ) -> Batches:
-        """Record batches of a category's messages, by the Arrow C stream interface.
+        """Record batches of a category's messages, for the Arrow C stream interface.
 
-        A row is a message, of underlying values an entry of their group. ``fields`` chooses columns; those that tell where a
-        message came from are always there.
+        A row is a message; for underlying values, an entry of the group. ``fields`` selects
+        columns; the header columns, which say where a message came from, are always included.
         """
         return self._inner.batches(category, None if fields is None else list(fields), floats)
 
@@ -124,10 +127,11 @@ class Capture:
         *,
         floats: bool = False,
     ) -> None:
-        """Write all messages of a category to a Parquet file, a batch at a time.
+        """Write all messages of a category to a Parquet file, batch by batch.
 
-        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
-        `batches` to a writer of your own. The file appears under its name when it is whole.
+        Files are written as by ``tickwire export``: compressed with zstd; the first rows select the
+        encoding of each column. For other settings pass `batches` to your own writer. The file gets
+        its name only when it is complete.
         """
         _columns.to_parquet(self.batches(category, fields, floats=floats), path)
 
@@ -138,10 +142,11 @@ def open(
     *,
     on_error: Literal["raise", "keep"] = "raise",
 ) -> Capture:
-    """Open a capture of OPRA: pcap, pcapng, packets behind their lengths, or a raw file, which is one packet; also .gz and .zst.
+    """Open an OPRA capture: pcap, pcapng, length-prefixed packets, or a raw file with a single
+    packet; also .gz and .zst.
 
-    - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; found unless given
-    - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Capture.errors``
+    - ``input_format``: ``"pcap"``, ``"u32be"``, ``"u32le"`` or ``"raw"``; detected by default
+    - ``on_error``: ``"raise"``, or ``"keep"`` to collect errors in ``Capture.errors``
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"
@@ -155,9 +160,10 @@ def open(
 def simulate(
     path: Path, messages: int = 10_000, *, seed: int = 1, version: Literal["2.0", "1.03"] = "2.0"
 ) -> None:
-    """Write a trace with the message and packet sizes of real lines: at least so many messages, packets behind their lengths.
+    """Write a synthetic trace of length-prefixed packets, with at least ``messages`` messages.
+    Message and packet sizes are those of real lines.
 
-    The same arguments give the same bytes.
+    The same arguments produce the same bytes.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.bin"

@@ -1,4 +1,4 @@
-"""The simulated exchange, for tests of one's own: feeds whose books are known.
+"""The simulated exchange, for your own tests: feeds with known books.
 
 >>> import tempfile, tickwire
 >>> written = day(tempfile.mkdtemp(), packets=500, instruments=3, loss=0.01, seed=7)
@@ -33,13 +33,14 @@ def day(
     skew: float = 0.0,
     mid_session: bool = False,
 ) -> Day:
-    """Write a trading day into a folder: ``day.pcap``, ``templates.xml`` and ``feed.toml``.
+    """Write a trading day to a directory: ``day.pcap``, ``templates.xml`` and ``feed.toml``.
 
-    The capture has lines A and B, snapshots and definitions, each with an address of its own, a packet a millisecond. The
-    same arguments give the same bytes. ``futures`` are price levels by position in CME's framing, ``shares`` every order
-    in MOEX ASTS's. On each line a packet is lost, comes twice or is overtaken with the chances ``loss``, ``duplicate``
-    and ``reorder``; line B is ``skew`` seconds behind. With ``mid_session`` books are full at the start, and a snapshot
-    is needed to know them. What is returned has the paths, and the true books at the end.
+    The capture has lines A and B, snapshots and definitions, each with its own address, and one
+    packet per millisecond. The same arguments produce the same bytes. ``futures`` publish price
+    levels by position in CME's framing, ``shares`` every order in MOEX ASTS's. ``loss``,
+    ``duplicate`` and ``reorder`` are the probabilities that a packet of a line is lost, duplicated
+    or overtaken; line B lags by ``skew`` seconds. With ``mid_session`` books are full at the start,
+    so a receiver needs a snapshot. The result has the paths, and the true books at the end.
 
     >>> import tempfile
     >>> written = day(tempfile.mkdtemp(), "shares", packets=200, instruments=2, seed=3)

@@ -1,4 +1,5 @@
-"""Captures as a data source of Apache Spark: the rows of a template's messages, decoded where Spark runs.
+"""Captures as a data source of Apache Spark: rows of a template's messages, decoded on the
+executors.
 
     import tickwire.spark
 
@@ -13,22 +14,25 @@
 
 A partition is a split of `tickwire.plan`. Rows are those of ``tickwire.open(...).table(template)``. Options:
 
-- ``path``: a file, a directory or a pattern, as `load` sets it
-- ``templates``: template files, separated by commas; ``template``: name or id of the one whose messages are rows
+- ``path``: a file, a directory or a pattern; set by `load`
+- ``templates``: template files, separated by commas; ``template``: name or id of the template whose
+  messages become rows
 - ``framing``, ``reset``, ``input_format``: as in `tickwire.open`
-- ``fields``: names of the columns wanted, separated by commas; the fields of others are not stored. Spark does not tell a
-  Python data source which columns a query names. A schema by ``spark.read.schema(...)`` does the same.
+- ``fields``: names of the columns to read, separated by commas; other fields are not stored. Spark does not
+  tell a Python data source which columns a query uses. A schema set with ``spark.read.schema(...)`` has the
+  same effect.
 - ``file``: ``true`` for a column ``file`` with the path of the capture
-- ``errors``: ``fail``, so that what is not decoded fails the job and is named, or ``keep``, so that it is left out
-- ``table``: ``errors`` for what is not decoded, a row each, in place of the messages
+- ``errors``: ``fail``: the first undecodable message fails the job with its error, or ``keep``: undecodable
+  messages are skipped
+- ``table``: ``errors`` for the decoding errors, one row each, instead of the messages
 - ``split_bytes``, ``index_directory``: as in `tickwire.plan`
-- ``max_files``: of a stream, how many captures a batch has at most
+- ``max_files``: most captures in a batch of a stream
 
-A range of ``time`` in a filter is pushed down. ``readStream`` follows a directory: captures that appear in it, by rename,
-are rows of the next batch. Offsets are the names of the captures that are done.
+A range of ``time`` in a filter is pushed down. ``readStream`` follows a directory: captures that
+are renamed into it become rows of the next batch. Offsets are the names of the processed captures.
 
-It needs pyspark 4.0 or later (pushing down filters 4.1), and pyarrow. Where executors run, tickwire is installed and the
-captures have the same paths; templates are sent.
+It needs pyspark 4.0 or later (filter push-down: 4.1), and pyarrow. On executors, tickwire must be
+installed and the captures must have the same paths; templates are sent to them.
 """
 
 from __future__ import annotations
@@ -70,12 +74,13 @@ _OPTIONS = {
 }
 _FILE = "file"
 _TIME = "time"
-# Numbers that fit 63 bits whatever a capture has.
+# Numbers that fit 63 bits in any capture.
 _COUNTS = ("pkt", "off", "file_offset")
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``tickwire`` known to a session, and let it push filters down to Python.
+    """Register the format ``tickwire`` with a session, and enable filter push-down to Python data
+    sources.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -113,11 +118,11 @@ class TickwireDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``spark.read.format`` takes."""
+        """The name of the format for ``spark.read.format``."""
         return "tickwire"
 
     def schema(self) -> spark_types.StructType:
-        """Name and type of the columns, from the templates: no capture is read."""
+        """Names and types of the columns, from the templates; no capture is read."""
         return _Asked(dict(self.options)).schema()
 
     def reader(self, schema: spark_types.StructType) -> DataSourceReader:
@@ -130,7 +135,7 @@ class TickwireDataSource(DataSource):
 
 
 class _Asked:
-    """What the options ask for."""
+    """Parsed options."""
 
     def __init__(self, options: dict[str, str]) -> None:
         options = {name.lower(): value for name, value in options.items()}
@@ -180,7 +185,7 @@ class _Asked:
         return [split.place for split in splits]
 
     def arrow_schema(self) -> pyarrow.Schema:
-        """The columns of the template, which an empty capture has too."""
+        """Arrow schema of the template's columns; it does not depend on the capture."""
         empty = _tickwire.open(os.devnull, self.reading.templates, input_format="raw")
         rows = empty.lost(self.template) if self.is_errors else empty.batches(self.template)
         return pyarrow.RecordBatchReader.from_stream(rows).schema
@@ -233,7 +238,7 @@ def _spark_type(name: str, arrow: pyarrow.DataType) -> spark_types.DataType:
 
 
 class _Rows:
-    """Reads splits: what executors get."""
+    """Reads splits; this object is sent to the executors."""
 
     def __init__(self, asked: _Asked, schema: spark_types.StructType) -> None:
         self.asked = asked
@@ -285,7 +290,7 @@ def _converted(batch: pyarrow.RecordBatch, target: pyarrow.Schema, path: str) ->
 def _column(column: pyarrow.Array, wanted: pyarrow.DataType) -> pyarrow.Array:
     if column.type.equals(wanted):
         return column
-    # Spark counts microseconds: what is finer is cut off.
+    # Spark has microseconds: finer digits are truncated.
     is_cut = getattr(column.type, "unit", None) == "ns"
     return column.cast(wanted, safe=not is_cut)
 
@@ -297,7 +302,7 @@ class _Reader(DataSourceReader):
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         for one in filters:
             self._push(one)
-        # Spark looks at the rows too: packets without a time are among them.
+        # Spark applies the filters to the rows too, because they include packets without a time.
         return filters
 
     def _push(self, one: Any) -> None:
@@ -330,7 +335,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class _StreamReader(DataSourceStreamReader):
-    """Offsets are ``{"files": [...]}``: the captures that are done, by their path in the directory."""
+    """Offsets are ``{"files": [...]}``: the processed captures, by their path in the directory."""
 
     def __init__(self, asked: _Asked, schema: spark_types.StructType) -> None:
         self._rows = _Rows(asked, schema)
@@ -342,7 +347,7 @@ class _StreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, list[str]]:
         return {"files": []}
 
-    # Spark hands over start and limit from 4.2 on.
+    # Spark passes start and limit from version 4.2 on.
     def latestOffset(self, start: dict[str, list[str]] | None = None, limit: Any = None) -> dict[str, Any]:
         done = self._done if start is None else start["files"]
         known = set(done)

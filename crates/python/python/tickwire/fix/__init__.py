@@ -1,4 +1,4 @@
-"""FIX messages: parse, look into, validate; logs to columns; sessions.
+"""FIX messages: parsing, access and validation; logs as columns; sessions.
 
 >>> order = parse("8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|")
 >>> order.msg_type, order.name, order.Symbol, order.Price, order[54]
@@ -57,12 +57,12 @@ def parse(
     dictionary: Dictionary | None = None,
     checks: bool = True,
 ) -> Message:
-    """Parse one message, as on the wire or as a log prints it.
+    """Parse one message, as on the wire or as printed in a log.
 
-    - ``separator``: what stands between fields; found unless given
-    - ``dictionary``: names and types of fields; those of the message's version unless given
+    - ``separator``: separator of fields; detected by default
+    - ``dictionary``: names and types of fields; by default those of the message's version
     - ``checks``: whether a wrong BodyLength or CheckSum, or a message without its first or last fields, is a
-      `FixError`. If not, ``Message.wrong`` says what is wrong.
+      `FixError`. If not, ``Message.wrong`` lists the errors.
 
     >>> heartbeat = parse(b"8=FIX.4.2\\x019=5\\x0135=0\\x0110=161\\x01")
     >>> heartbeat.to_dict()["name"]
@@ -77,10 +77,10 @@ def parse(
 
 
 def validate(message: Message | bytes | str, dictionary: Dictionary | None = None) -> list[FixError]:
-    """Check a message against a dictionary: that of the message unless given.
+    """Check a message against a dictionary, by default that of the message.
 
-    Return what is wrong, without raising it: what makes the message garbled, then the first thing that a session would
-    reject it for. The list of a valid message is empty.
+    Return the errors without raising them: those that make the message garbled, then the first one
+    for which a session would reject it. The list is empty for a valid message.
 
     >>> [error.tag for error in validate("8=FIX.4.2|9=15|35=0|34=1|52=x|10=000|")]
     [10, 49]

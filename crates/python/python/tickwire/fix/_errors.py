@@ -6,14 +6,14 @@ from tickwire._errors import TickwireError
 
 
 class FixError(TickwireError):
-    """A FIX message, or a field of it, that is wrong.
+    """A FIX message, or one of its fields, is invalid.
 
-    Attributes are ``None`` where they are not known:
+    Attributes are ``None`` if unknown:
 
-    - ``tag``: of the field
-    - ``offset``: of the field in the message, in bytes
-    - ``reason``: SessionRejectReason (373); ``None`` where the message is garbled, which sessions ignore
-    - ``line``: of the message in its log, from 1
+    - ``tag``: tag of the field
+    - ``offset``: offset of the field in the message, in bytes
+    - ``reason``: SessionRejectReason (373); ``None`` for garbled messages, which sessions ignore
+    - ``line``: line of the message in its log, from 1
 
     >>> from tickwire import fix
     >>> try:

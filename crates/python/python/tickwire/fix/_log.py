@@ -21,24 +21,25 @@ Fields = Sequence[str] | Literal["all"] | None
 
 
 class Log:
-    """A log or capture that was opened: iterate over it for messages, or take the columns of a message type.
+    """An open log or capture: iterate over it for messages, or take the columns of a message type.
 
-    Each iteration and each table reads the file from its start. A message that is wrong raises `FixError` after the
-    messages or rows before it, and an iteration over messages can go on behind it; takers of `batches` raise exceptions of
-    their own, and its ``error`` has the cause. With ``on_error="keep"`` errors are gathered in ``errors`` and nothing
-    is raised.
+    Each iteration and each table reads the file from its start. An invalid message raises
+    `FixError` after the messages or rows before it; an iteration over messages can continue after
+    it. Consumers of `batches` raise their own exceptions; its ``error`` has the cause. With
+    ``on_error="keep"`` errors are collected in ``errors`` and not raised.
 
-    Columns are named as the fields are and typed by the dictionary: integers, booleans, decimals with 18 places (or
-    ``floats``), timestamps and times in nanoseconds, dates, binary, text; groups are lists of structs. Before them stand
-    ``line`` and ``off`` of text logs, ``pkt`` and ``time`` of captures. Behind them ``other`` keeps what has no column, as
-    tag and value: fields that the dictionary does not have there, those that come twice, values that do not fit.
+    Columns have the names of the fields and types from the dictionary: integers, booleans, decimals
+    with 18 places (or ``floats``), timestamps and times in nanoseconds, dates, binary, text; groups
+    are lists of structs. The first columns are ``line`` and ``off`` for text logs, ``pkt`` and
+    ``time`` for captures. The last column, ``other``, lists tags and values that have no column:
+    fields that the dictionary does not define there, repeated fields, values that do not fit.
 
-    Arguments of all that takes columns:
+    Arguments of the methods that take columns:
 
-    - ``msg_type``: MsgType or name of the messages, such as ``"D"`` or ``"NewOrderSingle"``; may be left out where the
-      log has messages of one type alone
-    - ``fields``: names of the fields wanted, a group with all in it; ``"all"`` of the dictionary; unless given those that
-      the log's messages have, but BodyLength, CheckSum and MsgType
+    - ``msg_type``: MsgType or name of the messages, such as ``"D"`` or ``"NewOrderSingle"``; may be omitted
+      if the log has messages of only one type
+    - ``fields``: names of fields (a group includes all its members), or ``"all"`` fields of the dictionary;
+      by default those that the log's messages have, without BodyLength, CheckSum and MsgType
     - ``floats``: whether decimals are 64-bit floating-point numbers
 
     >>> import pathlib, tempfile
@@ -71,12 +72,12 @@ class Log:
 
     @property
     def errors(self) -> list[FixError]:
-        """What was wrong so far, the first 10,000. Each reading of the log adds its own."""
+        """Errors so far, the first 10,000. Each reading of the log adds its own."""
         return self._inner.errors
 
     @property
     def error_count(self) -> int:
-        """How much was wrong so far, in all readings together."""
+        """Number of errors so far, in all readings together."""
         return self._inner.error_count
 
     def counts(self) -> dict[str, int]:
@@ -84,9 +85,11 @@ class Log:
         return self._inner.counts()
 
     def batches(self, msg_type: str | None = None, fields: Fields = None, *, floats: bool = False) -> Batches:
-        """Record batches of a type's messages, a row a message, by the Arrow C stream interface.
+        """Record batches of a type's messages, one row per message, for the Arrow C stream
+        interface.
 
-        What is returned can be given to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without copies.
+        Pass the result to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without
+        copies.
         """
         if fields == "all":
             return self._inner.batches(msg_type, all=True, floats=floats)
@@ -119,10 +122,11 @@ class Log:
         *,
         floats: bool = False,
     ) -> None:
-        """Write all messages of a type to a Parquet file, a batch at a time.
+        """Write all messages of a type to a Parquet file, batch by batch.
 
-        Files are those of ``tickwire export``: compressed by zstd, each column encoded as its first rows suggest. For another form give
-        `batches` to a writer of your own. The file appears under its name when it is whole.
+        Files are written as by ``tickwire export``: compressed with zstd; the first rows select the
+        encoding of each column. For other settings pass `batches` to your own writer. The file gets
+        its name only when it is complete.
         """
         _columns.to_parquet(self.batches(msg_type, fields, floats=floats), path)
 
@@ -135,15 +139,16 @@ def open(
     checks: bool = True,
     on_error: Literal["raise", "keep"] = "raise",
 ) -> Log:
-    """Open a log of FIX messages, whatever stands around them, or a capture (pcap, pcapng, also .gz and .zst) of TCP.
+    """Open a log of FIX messages with any text around them, or a capture (pcap, pcapng, also .gz
+    and .zst) of TCP.
 
-    - ``dictionary``: names and types of fields; those of each message's version unless given
-    - ``separator``: what stands between fields of a text log; found unless given
-    - ``checks``: whether a message with a wrong BodyLength or CheckSum is an error; if not, ``Message.wrong`` says what
-      is wrong
-    - ``on_error``: ``"raise"``, or ``"keep"`` to gather errors in ``Log.errors``
+    - ``dictionary``: names and types of fields; by default those of each message's version
+    - ``separator``: separator of fields in a text log; detected by default
+    - ``checks``: whether a message with a wrong BodyLength or CheckSum is an error; if not,
+      ``Message.wrong`` lists the errors
+    - ``on_error``: ``"raise"``, or ``"keep"`` to collect errors in ``Log.errors``
 
-    A text log is held in memory while it is read, a capture is not.
+    A text log is read into memory, a capture is not.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "orders.log"

@@ -25,13 +25,13 @@ Path = str | os.PathLike[str]
 Fields = Mapping[str | int, Any]
 _Self = TypeVar("_Self", bound="Connector")
 
-# Messages that wait for a reader of a session; what comes then is rejected.
+# Most messages that wait for a session's reader; further ones are rejected.
 _WAITING_MAX = 65_536
 _NOT_AVAILABLE = 4
 
 
 class DoNotSend(Exception):
-    """Raised in ``toApp``: the message is not sent; one that is to be sent again is gap-filled.
+    """Raised in ``toApp``: the message is not sent. If it is a resend, a gap fill is sent instead.
 
     >>> from tickwire import fix
     >>> class Careful(fix.Application):
@@ -54,7 +54,8 @@ class DoNotSend(Exception):
 
 
 class RejectLogon(Exception):
-    """Raised in ``fromAdmin``: the session ends with a Logout of that text; of a Logon, the peer is not let in.
+    """Raised in ``fromAdmin``: ends the session with a Logout with this text; for a Logon, rejects
+    the peer.
 
     >>> from tickwire import fix
     >>> class Closed(fix.Application):
@@ -74,9 +75,10 @@ class RejectLogon(Exception):
 
 
 class BusinessReject(Exception):
-    """Raised in ``fromApp``: the message is answered by a Business Message Reject.
+    """Raised in ``fromApp``: answers the message with a Business Message Reject.
 
-    ``reason`` is BusinessRejectReason (380), ``ref_id`` what the application knows the message by, as its ClOrdID.
+    ``reason`` is BusinessRejectReason (380); ``ref_id`` is the application's id of the message,
+    such as its ClOrdID.
 
     >>> from tickwire import fix
     >>> class Exchange(fix.Application):
@@ -112,10 +114,11 @@ class BusinessReject(Exception):
 
 
 class Application:
-    """What an application does with what happens; the names are QuickFIX's.
+    """Callbacks of an application, with QuickFIX's names.
 
-    Methods are called on the engine's thread: what they wait for, all sessions wait for. An exception is logged
-    (``logging.getLogger("tickwire.fix")``) and ends nothing, unless it is one of those named below.
+    Methods are called on the engine's thread: a method that blocks delays all sessions. Exceptions
+    are logged (``logging.getLogger("tickwire.fix")``) and have no other effect, except those named
+    below.
 
     >>> import threading
     >>> from tickwire import fix
@@ -158,42 +161,47 @@ class Application:
     """
 
     def onCreate(self, session: Session) -> None:
-        """Called for a session that is set up."""
+        """Called when a session is created."""
 
     def onLogon(self, session: Session) -> None:
-        """Both sides are logged on."""
+        """Called when both sides are logged on."""
 
     def onLogout(self, session: Session) -> None:
-        """They no longer are."""
+        """Called when the session is no longer logged on."""
 
     def toAdmin(self, message: Message, session: Session) -> Fields | None:
-        """Called before a message of the session leaves; returns fields to add: of a Logon, Username and Password.
+        """Called before an administrative message is sent; returns fields to add, such as Username
+        and Password in a Logon.
 
-        Fields that cannot be written are logged as an error, and none of them is added.
+        If a field cannot be encoded, an error is logged and no field is added.
         """
 
     def fromAdmin(self, message: Message, session: Session) -> None:
-        """Called for a message of the session that has come. `RejectLogon` ends the session."""
+        """Called for a received administrative message. `RejectLogon` ends the session."""
 
     def toApp(self, message: Message, session: Session) -> Fields | None:
-        """Called before a message of the application leaves, for the first time or again; returns fields to add.
+        """Called before an application message is sent, for the first time or again; returns fields
+        to add.
 
-        `DoNotSend` withholds it, and so do fields that cannot be written, which are logged as an error.
+        `DoNotSend` withholds the message. So do fields that cannot be encoded; an error is logged
+        for them.
         """
 
     def fromApp(self, message: Message, session: Session) -> None:
-        """Called for a message of the application that has come.
+        """Called for a received application message.
 
-        What is sent here by the same session is stored together with the fact that the message was received.
-        `BusinessReject` answers it.
+        Messages sent here by the same session are stored in one step with the receipt of this
+        message. `BusinessReject` rejects it.
         """
 
 
 class Sending(concurrent.futures.Future[int]):
-    """A message that was given to a session: ``await`` it, or wait for ``result()``; both give its MsgSeqNum.
+    """A message passed to a session: ``await`` it, or wait for ``result()``; both return its
+    MsgSeqNum.
 
-    It is there when the message is in the session's store. An error that nobody asks for is logged. A message cannot be
-    taken back: `cancel` returns False, and a task that is cancelled no longer waits, no more.
+    The result is available once the message is in the session's store. An error that nobody
+    retrieves is logged. A message cannot be withdrawn: `cancel` returns False, and cancelling a
+    task only ends its waiting.
 
     >>> from tickwire import fix
     >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
@@ -222,12 +230,12 @@ class Sending(concurrent.futures.Future[int]):
             self.set_result(seq_num)
 
     def result(self, timeout: float | None = None) -> int:
-        """Wait for its MsgSeqNum, or raise why it was not sent."""
+        """Wait for its MsgSeqNum, or raise the reason why it was not sent."""
         self._is_asked = True
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait, and return why it was not sent; None if it was."""
+        """Wait, and return the reason why it was not sent; None if it was."""
         self._is_asked = True
         return super().exception(timeout)
 
@@ -245,8 +253,9 @@ class Sending(concurrent.futures.Future[int]):
 class Session:
     """A session. Its methods may be called from any thread.
 
-    ``async for message in session`` gives the messages of the application, those too that came before. More than 65,536
-    that nobody takes are answered by a Business Message Reject: application not available.
+    ``async for message in session`` yields application messages, including those received before.
+    If 65,536 messages are waiting, further ones are answered by a Business Message Reject:
+    application not available.
 
     >>> import asyncio
     >>> from tickwire import fix
@@ -295,22 +304,24 @@ class Session:
         return f"{self.begin_string}:{self.sender_comp_id}->{self.target_comp_id}{qualifier}"
 
     def send(self, message: Fields) -> Sending:
-        """Send a message: names or tags of fields with their values, ``MsgType`` among them; groups are lists of such.
+        """Send a message: field names or tags with their values, including ``MsgType``; groups are
+        lists of such mappings.
 
-        The session writes BeginString, BodyLength, CheckSum, MsgSeqNum, SendingTime and CompIDs. While it is not logged
-        on, the message is stored and sent after the next Logon. What cannot be written is a `FixError` at once; what
-        became of it otherwise says the `Sending`. Do not wait for that in a callback.
+        The session writes BeginString, BodyLength, CheckSum, MsgSeqNum, SendingTime and CompIDs.
+        While it is not logged on, the message is stored and sent after the next Logon. A message
+        that cannot be encoded raises `FixError` at once; `Sending` has any later result. Do not
+        wait for it in a callback.
         """
         sending = Sending()
         self._connector._native.send(self._index, dict(message), sending)
         return sending
 
     def logout(self, text: str = "") -> None:
-        """Begin the end of the connection with a Logout."""
+        """End the connection with a Logout."""
         self._connector._native.logout(self._index, text)
 
     def wait_logged_on(self, timeout: float | None = None) -> bool:
-        """Wait until both sides are logged on, or the engine has ended; return whether they are."""
+        """Wait until both sides are logged on, or the engine has ended; return True if they are."""
         with self._changed:
             self._changed.wait_for(lambda: self.is_logged_on or self._connector.has_ended, timeout)
             return self.is_logged_on
@@ -334,13 +345,13 @@ class Session:
             await self._until(lambda: bool(self._waiting))
 
     async def _until(self, has_come: Callable[[], bool]) -> None:
-        """Wait until something has come, or the engine has ended."""
+        """Wait until ``has_come`` returns True, or the engine has ended."""
         loop = asyncio.get_running_loop()
         while True:
             event = asyncio.Event()
 
             def wake(event: asyncio.Event = event) -> None:
-                # A loop that was closed meanwhile waits for nothing.
+                # The waiter's event loop may have been closed meanwhile.
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(event.set)
 
@@ -366,10 +377,11 @@ class Session:
 
 
 class Connector:
-    """Sessions of a settings file in QuickFIX's form, run on a thread of their own.
+    """Sessions of a settings file in QuickFIX's format, run on a separate thread.
 
-    ``settings`` is a path, or the text of a file (with a line break in it). Without an ``application``, messages are taken
-    by ``async for message in session``. ``with`` starts and stops it.
+    ``settings`` is a path, or the text of a file (with a line break in it). Without an
+    ``application``, read messages with ``async for message in session``. ``with`` starts and stops
+    the connector.
     """
 
     _is_acceptor = False
@@ -395,11 +407,11 @@ class Connector:
             _LOG.warning("settings: %s", warning)
 
     def start(self) -> None:
-        """Begin to listen or connect."""
+        """Start to listen or connect."""
         if self._threads:
             raise TickwireError("it was started or stopped already: make another one")
         self._begin()
-        # Threads must not call Python while it ends.
+        # Threads must not call Python while it exits.
         atexit.register(self.stop)
 
     def _begin(self) -> None:
@@ -420,11 +432,12 @@ class Connector:
                 session._notify()
 
     def stop(self) -> None:
-        """Log all sessions out and wait until that is done. What ended the sessions before is raised."""
+        """Log out all sessions and wait until that is done. Raise the error that ended the
+        sessions, if any."""
         atexit.unregister(self.stop)
         self._native.stop()
         if not self._threads:
-            # It ends at once, and so do those who wait for it.
+            # Never started: end at once, and release all waiters.
             self._begin()
         for thread in self._threads:
             if thread is threading.current_thread():
@@ -447,7 +460,7 @@ class Connector:
 
 
 class Acceptor(Connector):
-    """Sessions that wait for their peers to connect.
+    """Sessions that accept connections from their peers.
 
     >>> from tickwire import fix
     >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
@@ -469,7 +482,7 @@ class Acceptor(Connector):
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where it listens: hosts and ports."""
+        """Addresses on which it listens: hosts and ports."""
         return self._native.addresses
 
 
@@ -495,7 +508,7 @@ class Initiator(Connector):
 
 
 def _fields(returned: object) -> dict[str | int, Any] | None:
-    """What a callback returned, if it is fields to add."""
+    """Return a callback's result, if it is fields to add."""
     if returned is None:
         return None
     if isinstance(returned, Mapping):
@@ -504,11 +517,12 @@ def _fields(returned: object) -> dict[str | int, Any] | None:
 
 
 class _Host:
-    """Called by the engine. Nothing that the application raises gets out of here, but what is meant for the engine."""
+    """Called by the engine. Application exceptions do not leave this class, except those meant for
+    the engine."""
 
     def __init__(self, connector: Connector) -> None:
-        # The engine keeps this object: a reference back would keep both for ever. While it runs, its thread keeps
-        # the connector.
+        # Weak: the engine owns this object, so a strong reference would be a cycle. While the engine runs,
+        # its thread keeps the connector alive.
         self._reference = weakref.ref(connector)
 
     @property

@@ -1,4 +1,4 @@
-"""Values of Python as FIX writes them."""
+"""Encodes Python values as FIX."""
 
 from __future__ import annotations
 
