@@ -15,7 +15,8 @@ const SOURCES: [&str; 5] = [
 ];
 
 /// Patches of the library's source; each one states its reason.
-const PATCHES: [&str; 3] = [
+const PATCHES: [&str; 4] = [
+    "patches/a-readers-first-heartbeat-is-addressed-to-it.patch",
     "patches/ask-keep-last-readers-for-acknowledgements.patch",
     "patches/late-readers-get-last-values-only.patch",
     "patches/samples-know-number-and-participant.patch",

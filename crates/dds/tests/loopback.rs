@@ -97,6 +97,9 @@ fn a_listener_may_answer_from_its_own_call() {
     let [here, there] = two_participants(21);
     let qos = patient().keep_last(100);
     let mut answers = there.writer::<Quote>("back", &qos).unwrap();
+    let mut reader = here.reader::<Quote>("back", &qos).unwrap();
+    // A writer that has not matched the reader would keep nothing for it.
+    assert!(answers.wait_matched(1, PATIENCE).unwrap());
     let answer = move |received: &Received<Quote>| {
         if received.has_data {
             answers.write(&received.sample).unwrap();
@@ -104,10 +107,8 @@ fn a_listener_may_answer_from_its_own_call() {
     };
     let listener = there.listen("there", &qos, answer).unwrap();
     let mut writer = here.writer::<Quote>("there", &qos).unwrap();
-    let mut reader = here.reader::<Quote>("back", &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     assert!(listener.wait_matched(1, PATIENCE).unwrap());
-    assert!(reader.wait_matched(1, PATIENCE).unwrap());
     for number in 0..100 {
         writer.write(&quote(number)).unwrap();
         assert_eq!(next(&mut reader), quote(number));

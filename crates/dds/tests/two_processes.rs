@@ -2,9 +2,13 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::env;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{self, Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use support::{PATIENCE, SILENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{MarketData, Participant, Qos, Quote, Received};
@@ -19,7 +23,7 @@ struct Peer(Child);
 impl Peer {
     fn start(role: &str, wire: u32) -> Self {
         let child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "plays_the_other_process"])
+            .args(["--exact", "--nocapture", "plays_the_other_process"])
             .env(ROLE, role)
             .env(WIRE, wire.to_string())
             .stdout(Stdio::null())
@@ -58,6 +62,7 @@ fn plays_the_other_process() {
         "echo" => echo(&participant),
         "last-values" => publish_last_values(&participant),
         "market-data" => read_market_data(&participant),
+        "live-samples" => read_live_samples(&participant),
         _ => panic!("unknown role {role}"),
     }
 }
@@ -93,6 +98,29 @@ fn read_market_data(participant: &impl Participant) {
     loop {
         next(&mut reader);
     }
+}
+
+/// Checks that no sample written after the writer met this reader is missing, and ends like a killed process: nobody is
+/// told, and the next one gets its ports.
+fn read_live_samples(participant: &impl Participant) {
+    let qos = patient().keep_all(65_536).transient_local(1);
+    // Its participant knows the writer by then, so the reader matches first and listens to heartbeats that are not for it.
+    thread::sleep(SILENCE);
+    let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
+    let mut received = Received::default();
+    let mut missing: Option<BTreeSet<u64>> = None;
+    let until = Instant::now() + PATIENCE;
+    while missing.as_ref().is_none_or(|missing| !missing.is_empty()) && Instant::now() < until {
+        if !reader.take(&mut received).unwrap() {
+            assert!(reader.wait(PATIENCE).unwrap(), "no sample came");
+        } else if !received.is_history() {
+            let first = received.history_end + 1;
+            let missing = missing.get_or_insert_with(|| (first..first + 3_000).collect());
+            missing.remove(&received.writer_seq_num);
+        }
+    }
+    assert_eq!(missing, Some(BTreeSet::new()));
+    process::exit(0);
 }
 
 #[test]
@@ -175,4 +203,37 @@ fn a_late_subscriber_gets_last_values_though_a_killed_one_acknowledged_nothing()
     let numbers: Vec<u32> = (0..SECURITIES).map(|_| next(&mut reader).msg_seq_num).collect();
     assert_eq!(numbers, (20_000 - SECURITIES..20_000).collect::<Vec<_>>());
     assert!(!reader.wait(SILENCE).unwrap(), "more than the last values came");
+}
+
+/// The writer goes on sending to a killed reader's ports, heartbeats too, and the next reader gets these ports before the
+/// writer has met it.
+#[test]
+fn a_reader_with_the_ports_of_a_killed_one_misses_nothing_that_was_written_since_it_matched() {
+    // More samples than a reader has room for while it waits for last values, and far fewer than the writer holds.
+    const SECURITIES: u32 = 20;
+    const BURST: u32 = 50 * SECURITIES;
+    let wire = wire_id(4);
+    let participant = joined(6, wire);
+    let qos = patient().keep_last(8_192).transient_local(1);
+    let mut writer = participant.writer::<MarketData>("MarketData", &qos).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let writing = thread::spawn({
+        let is_over = is_over.clone();
+        move || {
+            for number in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                writer.write(&market_data(number % SECURITIES, 1)).unwrap();
+                if number % BURST == 0 {
+                    thread::sleep(Duration::from_millis(20));
+                }
+            }
+        }
+    });
+    for _ in 0..20 {
+        Peer::start("live-samples", wire).finish();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    writing.join().unwrap();
 }
