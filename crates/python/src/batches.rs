@@ -28,8 +28,8 @@ pub const BATCH_ROWS: usize = 8192;
 /// Name of the column of capture times.
 const TIME: &str = "time";
 
-/// Record batches of the messages of one template, by the Arrow C stream interface: pyarrow, polars, pandas and
-/// DuckDB take them without copies. Each taker reads the capture from its start.
+/// Record batches of the messages of one template, for the Arrow C stream interface: pyarrow, polars, pandas
+/// and DuckDB read them without copies. Each consumer reads the capture from its start.
 ///
 /// >>> import pyarrow
 /// >>> import tempfile, tickwire, tickwire.simulate
@@ -54,38 +54,39 @@ pub struct Batches {
     template: usize,
     rows: Rows,
     errors: Errors,
-    /// What ended the reading that was ended by an error last.
+    /// The error that ended the last failed reading.
     raised: Raised,
     progress: Arc<Progress>,
     shape: Shape,
 }
 
-/// What is handed out of each batch.
+/// Selection of columns and time unit.
 #[derive(Clone, Default)]
 struct Shape {
-    /// Names of the columns; all unless given.
+    /// Names of the columns; all by default.
     columns: Option<Vec<String>>,
-    /// Whether capture times are in microseconds, and not in nanoseconds.
+    /// True if capture times are in microseconds instead of nanoseconds.
     is_micros: bool,
 }
 
-/// Whether Python ends. Threads of takers read ahead: what they take must not outlive what they hold.
+/// True when Python exits. Consumers' threads read ahead: a batch must not outlive the interpreter objects
+/// that it references.
 static IS_ENDING: RwLock<bool> = RwLock::new(false);
 
-/// Waits for the batches that are being made, and ends all streams: called when Python ends.
+/// Waits for the batches under construction and ends all streams; called when Python exits.
 #[pyfunction]
 pub fn end_streams(py: Python<'_>) {
     py.detach(|| *IS_ENDING.write().unwrap_or_else(PoisonError::into_inner) = true);
 }
 
-/// Whether Python ends; it waits as long as this is held.
+/// Returns whether Python is exiting; while the guard is held, Python waits.
 pub fn is_ending() -> RwLockReadGuard<'static, bool> {
     IS_ENDING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Raised = Arc<Mutex<Option<Fault>>>;
 
-/// What all takers have read.
+/// Counters over all consumers.
 #[derive(Default)]
 struct Progress {
     packets: AtomicU64,
@@ -102,7 +103,7 @@ impl Batches {
 
 #[pymethods]
 impl Batches {
-    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -115,27 +116,27 @@ impl Batches {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// All batches, read with the GIL released; with `views`, strings are views of 16 bytes, as polars has them.
+    /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
     fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         Collected::read(py, reader, views)
     }
 
-    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
-    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    /// The error that ended the last failed reading; the consumer raises its own exception.
     #[getter]
     fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
         raised.map(|fault| fault.exception(py).into_value(py).into_any())
     }
 
-    /// The same with these columns alone, and with capture times in this unit, `ns` or `us`.
+    /// The same batches with only these columns, and with capture times in this unit, `ns` or `us`.
     #[pyo3(signature = (columns, time_unit = "ns"))]
     fn select(&self, columns: Option<Vec<String>>, time_unit: &str) -> PyResult<Self> {
         let is_micros = match time_unit {
@@ -152,20 +153,20 @@ impl Batches {
         Ok(selected)
     }
 
-    /// Fields of the template that are stored.
+    /// Number of fields of the template that are stored.
     #[getter]
     fn fields(&self) -> usize {
         let program = &self.job.program;
         stored_fields(program, program.templates()[self.template].segment)
     }
 
-    /// Packets read so far, by all takers together.
+    /// Packets read so far, by all consumers together.
     #[getter]
     fn packets(&self) -> u64 {
         self.progress.packets.load(Ordering::Relaxed)
     }
 
-    /// Those of them that were not decoded, as they are out of the time range.
+    /// Packets that were not decoded, because they are outside the time range.
     #[getter]
     fn packets_skipped(&self) -> u64 {
         self.progress.packets_skipped.load(Ordering::Relaxed)
@@ -223,7 +224,7 @@ struct Reader {
     pull: Pull<Taken>,
     schema: SchemaRef,
     errors: Errors,
-    /// An error that comes behind the rows before it.
+    /// An error to be returned after the rows before it.
     fault: Option<Fault>,
     raised: Raised,
     progress: Arc<Progress>,
@@ -314,10 +315,10 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// Rows of a batch in the making.
+/// Rows of a batch under construction.
 pub struct Taken {
     builder: TableBuilder,
-    /// Batches that had no room for another message.
+    /// Complete batches, without room for another message.
     full: VecDeque<Result<RecordBatch, ArrowError>>,
 }
 
@@ -326,7 +327,7 @@ impl Taken {
         Self { builder: TableBuilder::new(table), full: VecDeque::new() }
     }
 
-    /// Drops the rows so far.
+    /// Discards the rows so far.
     pub fn drop_rows(&mut self) {
         self.full.clear();
         if self.builder.rows() >= BATCH_ROWS {

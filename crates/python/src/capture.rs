@@ -23,26 +23,26 @@ use tickwire_feed::framing::detect::detect;
 use tickwire_feed::framing::{Framing, ResetPolicy};
 use tickwire_text::Header;
 
-/// What is done where data cannot be decoded.
+/// Handling of data that cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// An exception, after the messages before.
+    /// Raise an exception after the messages before it.
     Raise,
-    /// It is noted in `errors`, and decoding goes on.
+    /// Record it in `errors` and continue decoding.
     Keep,
 }
 
-/// Errors kept; further ones are only counted.
+/// Most errors kept; further ones are only counted.
 const ERRORS_MAX: usize = 10_000;
 
-/// What was not decoded.
+/// Errors of a capture.
 #[derive(Default)]
 pub struct Kept {
     faults: Vec<Fault>,
     count: u64,
 }
 
-/// The errors of all that reads a capture.
+/// Shared by all readings of a capture.
 #[derive(Clone)]
 pub struct Errors {
     on_error: OnError,
@@ -50,7 +50,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// What `on_error` says: `raise` or `keep`.
+    /// Parses `on_error`: `raise` or `keep`.
     pub fn new(on_error: &str) -> PyResult<Self> {
         let on_error = match on_error {
             "raise" => OnError::Raise,
@@ -63,13 +63,13 @@ impl Errors {
         Ok(Self { on_error, kept: Arc::default() })
     }
 
-    /// Those that are kept, as exceptions.
+    /// Returns the kept errors as exceptions.
     pub fn exceptions(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         let faults = self.lock().faults.clone();
         faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
     }
 
-    /// How many there were.
+    /// Returns the number of errors.
     pub fn count(&self) -> u64 {
         self.lock().count
     }
@@ -78,7 +78,7 @@ impl Errors {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes faults. Returns the first if it is to be raised.
+    /// Records faults. Returns the first one if it must be raised.
     pub fn note(&self, faults: Vec<Fault>) -> Option<Fault> {
         let raised = match self.on_error {
             OnError::Raise => faults.first().cloned(),
@@ -132,20 +132,20 @@ pub fn open(
     let program = Arc::new(compile(py, set, fields)?);
     let selection = Selection::new(&program, &messages.unwrap_or_default())
         .map_err(|unknown| wrong(unknown.to_string()))?;
-    // What is wrong with the file is told at once.
+    // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
     let job = Job { source, framing, program, selection, times };
     Ok(Capture { job, errors })
 }
 
-/// The format of that name.
+/// Returns the file format with this name.
 pub fn format_of(name: &str) -> PyResult<Format> {
     let wrong = |error| PyValueError::new_err(format!("input_format {name}: {error}"));
     name.parse().map_err(wrong)
 }
 
-/// The framing of that name, and the templates with what it says of them.
+/// Returns the framing with this name, and the templates with the framing's changes to them.
 pub fn framing_of(
     name: &str,
     reset: Option<&str>,
@@ -154,20 +154,21 @@ pub fn framing_of(
     with_reset(framing_named(name)?, reset, set)
 }
 
-/// The framing of that name.
+/// Returns the framing with this name.
 pub fn framing_named(name: &str) -> PyResult<Framing> {
     let wrong = |error| PyValueError::new_err(format!("framing {name}: {error}"));
     name.parse().map_err(wrong)
 }
 
-/// The framing with another reset policy, where one is named.
+/// Returns the framing with the named reset policy, or unchanged.
 pub fn reset_by(framing: Framing, reset: Option<&str>) -> PyResult<Framing> {
     let Some(name) = reset else { return Ok(framing) };
     let wrong = |error| PyValueError::new_err(format!("reset {name}: {error}"));
     Ok(framing.reset(name.parse::<ResetPolicy>().map_err(wrong)?))
 }
 
-/// A framing with another reset policy, where one is named, and the templates with what it says of them.
+/// Returns a framing with the named reset policy, or unchanged, and the templates with the framing's changes
+/// to them.
 fn with_reset(
     framing: Framing,
     reset: Option<&str>,
@@ -205,13 +206,13 @@ impl Capture {
         })
     }
 
-    /// How packets are framed: as given, or as it was found.
+    /// Framing of the packets, as given or as detected.
     #[getter]
     fn framing(&self) -> String {
         self.job.framing.to_string()
     }
 
-    /// Names of the templates whose messages are wanted.
+    /// Names of the templates whose messages are read.
     #[getter]
     fn templates(&self) -> Vec<String> {
         let indexes = self.job.selection.templates(&self.job.program);
@@ -219,19 +220,19 @@ impl Capture {
         indexes.into_iter().map(name).collect()
     }
 
-    /// What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far.
+    /// Decoding errors, as exceptions: the first 10,000 of all readings of this capture so far.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         self.errors.exceptions(py)
     }
 
-    /// How much could not be decoded.
+    /// Number of decoding errors.
     #[getter]
     fn error_count(&self) -> u64 {
         self.errors.count()
     }
 
-    /// Decodes the capture once and counts messages by name of the template.
+    /// Decodes the capture once and counts messages by template name.
     fn counts(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
         let counts = self.counted(py)?;
         let name = |index: usize| self.job.program.templates()[index].name.to_string();
@@ -239,13 +240,13 @@ impl Capture {
         Ok(seen.map(|(index, count)| (name(index), count)).collect())
     }
 
-    /// A packet explained byte by byte.
+    /// Explains a packet byte by byte.
     fn explain(&self, py: Python<'_>, packet: u64) -> PyResult<Explanation> {
         let explained = py.detach(|| explain::of_capture(&self.job, packet));
         explained.map_err(|text| errors::usage(py, &text))
     }
 
-    /// Record batches of a template's messages, a row an entry; without `entries` a row a message.
+    /// Record batches of a template's messages, one row per entry; without `entries` one row per message.
     #[pyo3(signature = (template = None, entries = true))]
     fn batches(&self, py: Python<'_>, template: Option<&str>, entries: bool) -> PyResult<Batches> {
         let index = self.template(py, template)?;
@@ -254,7 +255,7 @@ impl Capture {
         Ok(Batches::new(job, index, rows, self.errors.clone()))
     }
 
-    /// Record batches of what is not decoded, and of this template's messages that have no place in its table.
+    /// Record batches of decoding errors, including this template's messages that its table cannot hold.
     fn lost(&self, py: Python<'_>, template: Option<&str>) -> PyResult<Lost> {
         let template = self.template(py, template)?;
         Ok(Lost { job: self.job_of(py, template)?, template })
@@ -262,7 +263,7 @@ impl Capture {
 }
 
 impl Capture {
-    /// Reading the messages of one template alone.
+    /// Returns the job that reads only the messages of one template.
     fn job_of(&self, py: Python<'_>, index: usize) -> PyResult<Job> {
         let program = &self.job.program;
         let id = index.to_string();
@@ -274,7 +275,7 @@ impl Capture {
         Ok(job)
     }
 
-    /// Index of the template that is named, or of the only one that the capture has messages of.
+    /// Returns the index of the named template; without a name, of the only one with messages in the capture.
     fn template(&self, py: Python<'_>, name: Option<&str>) -> PyResult<usize> {
         let program = &self.job.program;
         if let Some(name) = name {
@@ -310,7 +311,7 @@ impl Capture {
         }
     }
 
-    /// Messages by template.
+    /// Returns the number of messages of each template.
     fn counted(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let counts = vec![0; self.job.program.templates().len()];
         let mut pull =
@@ -340,7 +341,7 @@ impl Take for Counts {
     }
 }
 
-/// Messages that wait to be handed out.
+/// Decoded messages that are not yet returned.
 #[derive(Default)]
 struct Queue(VecDeque<Owned>);
 
@@ -365,7 +366,7 @@ impl Take for Queue {
 
 struct Pulled {
     pull: Pull<Queue>,
-    /// To be raised when the messages before it were handed out.
+    /// Error to raise after the messages before it.
     raised: Option<Fault>,
 }
 

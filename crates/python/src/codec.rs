@@ -1,4 +1,4 @@
-//! Decoding and encoding bytes that are no capture.
+//! Decoding and encoding of packets that are not from a capture.
 
 use crate::errors;
 use crate::fault::Fault;
@@ -38,8 +38,8 @@ pub struct Decoder {
 
 #[pymethods]
 impl Decoder {
-    /// A decoder with empty dictionaries; `reset` says when they are emptied: "never", "packet", "message" or
-    /// "template".
+    /// Creates a decoder with empty dictionaries. `reset` says when they are reset: "never", "packet",
+    /// "message" or "template".
     #[new]
     #[pyo3(signature = (templates, reset = "template", fields = None))]
     fn new(
@@ -55,7 +55,7 @@ impl Decoder {
         Ok(Self { decoder: Mutex::new(decoder) })
     }
 
-    /// The messages of a packet, in order.
+    /// Decodes the messages of a packet, in order.
     fn decode(&self, py: Python<'_>, packet: &[u8]) -> PyResult<Vec<Message>> {
         let decoded = py.detach(|| self.messages(packet));
         decoded
@@ -63,7 +63,7 @@ impl Decoder {
             .map_err(|fault| fault.exception(py))
     }
 
-    /// Empties all dictionaries.
+    /// Resets all dictionaries.
     fn reset(&self) {
         self.lock().reset();
     }
@@ -71,7 +71,7 @@ impl Decoder {
 
 impl Decoder {
     fn lock(&self) -> std::sync::MutexGuard<'_, tickwire_fast::Decoder> {
-        // A decoder that panicked decodes nothing wrong: it refuses to go on until a reset.
+        // Safe after a panic: the decoder returns errors until it is reset.
         self.decoder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -130,7 +130,7 @@ struct Encoding {
 
 #[pymethods]
 impl Encoder {
-    /// An encoder with empty dictionaries; `reset` as of the decoder.
+    /// Creates an encoder with empty dictionaries; `reset` as for the decoder.
     #[new]
     #[pyo3(signature = (templates, reset = "template"))]
     fn new(py: Python<'_>, templates: Templates, reset: &str) -> PyResult<Self> {
@@ -142,27 +142,27 @@ impl Encoder {
         Ok(Self { encoding: Mutex::new(Encoding { encoder, builder, program }) })
     }
 
-    /// The bytes of a message. It has the members `"n"`, name of the template, or `"t"`, its id, and `"msg"`, its fields,
-    /// as `tickwire decode` writes them; decimals may be `decimal.Decimal`, vectors `bytes`.
+    /// Encodes a message. It has the members `"n"` (name of the template) or `"t"` (its id), and `"msg"`, its
+    /// fields in the JSON form of `tickwire decode`; decimals may be `decimal.Decimal`, vectors `bytes`.
     fn encode<'py>(
         &self,
         py: Python<'py>,
         message: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let line = json(message)?;
-        // An exception is made without the lock: Python may let another thread go on meanwhile.
+        // The exception is created without the lock: Python may switch to another thread meanwhile.
         let bytes = self.bytes(&line).map_err(|unfit| unfit.exception(py))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Begins a packet: dictionaries are emptied if they are before every packet.
+    /// Begins a packet: resets dictionaries if they are reset before every packet.
     fn begin_packet(&self) {
         self.encoding.lock().unwrap_or_else(PoisonError::into_inner).encoder.begin_packet();
     }
 }
 
 impl Encoder {
-    /// The bytes of a message, or what is wrong with it.
+    /// Returns the bytes of a message, or the reason why it cannot be encoded.
     fn bytes(&self, line: &Json) -> Result<Vec<u8>, Unfit> {
         let mut encoding = self.encoding.lock().unwrap_or_else(PoisonError::into_inner);
         let Encoding { encoder, builder, program } = &mut *encoding;

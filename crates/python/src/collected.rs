@@ -1,4 +1,4 @@
-//! Record batches that were read already.
+//! Record batches in memory.
 
 use crate::signals;
 use arrow_array::cast::AsArray;
@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// All batches of a reading, by the Arrow C stream interface: for takers that hold the GIL while they read, as polars.
+/// All batches of a reading, for the Arrow C stream interface: for consumers that hold the GIL while they
+/// read, such as polars.
 #[pyclass(module = "tickwire", frozen)]
 pub struct Collected {
     schema: SchemaRef,
@@ -19,7 +20,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Reads all, with the GIL released; with strings as views where they are wanted.
+    /// Reads all batches with the GIL released; converts strings to views if requested.
     pub fn read(
         py: Python<'_>,
         reader: impl RecordBatchReader + Send,
@@ -41,7 +42,7 @@ impl Collected {
 
 #[pymethods]
 impl Collected {
-    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -56,7 +57,7 @@ impl Collected {
     }
 }
 
-/// A schema whose strings are views. Those inside of lists stay as they are.
+/// Returns the schema with string views instead of strings. Strings inside lists are unchanged.
 fn with_views(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| match field.data_type() {
         DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
@@ -66,7 +67,7 @@ fn with_views(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// A batch whose strings are views. Columns without a value are parts of one array, `missing`.
+/// Returns the batch with string views. Columns of nulls are slices of one array, `missing`.
 fn viewed(
     batch: &RecordBatch,
     schema: &SchemaRef,

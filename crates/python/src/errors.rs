@@ -1,10 +1,10 @@
-//! Exceptions, which are classes of the package.
+//! Exceptions; their classes are defined in the Python package.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// An exception of this class, with these arguments.
+/// Returns an exception of this class with these arguments.
 fn raise<'py>(
     py: Python<'py>,
     class: &PyOnceLock<Py<PyType>>,
@@ -18,25 +18,25 @@ fn raise<'py>(
     }
 }
 
-/// Something that is no error of the data: a file, an option, a template set.
+/// Returns an error of usage: of a file, an option or a template set, not of the data.
 pub fn usage(py: Python<'_>, text: &str) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     raise(py, &CLASS, "TickwireError", (text,))
 }
 
-/// Everything that is wrong with templates.
+/// Returns the exception for errors in templates.
 pub fn templates(py: Python<'_>, errors: Vec<String>) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     raise(py, &CLASS, "TemplateError", (errors,))
 }
 
-/// Data that cannot be decoded.
+/// Returns the exception for undecodable data.
 pub fn decode<'py>(py: Python<'py>, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     raise(py, &CLASS, "DecodeError", arguments)
 }
 
-/// A message that cannot be encoded.
+/// Returns the exception for a message that cannot be encoded.
 pub fn encode<'py>(py: Python<'py>, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     raise(py, &CLASS, "EncodeError", arguments)

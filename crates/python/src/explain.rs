@@ -12,7 +12,7 @@ use tickwire_captures::{Channel, Channels};
 use tickwire_fast::{CompileOptions, DecoderOptions, Program, TemplateSet};
 use tickwire_feed::framing::Framing;
 
-/// A packet explained byte by byte: printed it is text, in a notebook a table.
+/// A packet explained byte by byte: text when printed, a table in a notebook.
 ///
 /// >>> import tickwire
 /// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
@@ -32,7 +32,7 @@ pub struct Explanation {
 
 #[pymethods]
 impl Explanation {
-    /// Whether all of the packet could be decoded.
+    /// True if the whole packet was decoded.
     #[getter]
     fn ok(&self) -> bool {
         self.is_whole
@@ -51,7 +51,7 @@ impl Explanation {
     }
 }
 
-/// Explains the bytes of a packet, with empty dictionaries before it.
+/// Explains the bytes of a packet, starting with empty dictionaries.
 #[pyfunction]
 #[pyo3(signature = (packet, templates, framing = "none", reset = None))]
 pub fn explain(
@@ -70,7 +70,7 @@ pub fn explain(
     .map_err(|text: String| errors::usage(py, &text))
 }
 
-/// Explains a packet of a capture: those before it to the same address and port are decoded first.
+/// Explains a packet of a capture: decodes the earlier packets to the same address and port first.
 pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
     let program = program_of(job.program.set().clone())?;
     let mut reader = job.source.open()?;
@@ -90,7 +90,7 @@ pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
         .ok_or_else(|| format!("{name} has no packet {wanted}{missing}"))
 }
 
-/// Constants are among what is explained.
+/// Compiles the templates with constants, so that they are explained too.
 fn program_of(set: TemplateSet) -> Result<Arc<Program>, String> {
     let options = CompileOptions::default().constants(true);
     Program::compile_with(set, &options).map(Arc::new).map_err(|error| error.to_string())
@@ -109,7 +109,7 @@ fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) 
         write_text(&mut text, &part, &|_, text| text.to_owned())?;
         write_html(&mut html, &part)
     };
-    // Memory takes all that is written.
+    // Writing to memory cannot fail.
     let is_whole = explainer.packet(channel, packet, u64::MAX, &mut write).unwrap_or(false);
     html.extend_from_slice(b"</div>\n");
     let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

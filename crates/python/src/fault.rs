@@ -1,4 +1,4 @@
-//! Data that cannot be decoded, and where they are.
+//! Undecodable data, with their position.
 
 use crate::errors;
 use pyo3::prelude::*;
@@ -6,29 +6,29 @@ use std::net::SocketAddr;
 use tickwire_captures::{MessagePlace, PacketPlace};
 use tickwire_fast::{Error, Program};
 
-/// Why data are not decoded.
+/// Why data could not be decoded, and where.
 #[derive(Clone, Debug, Default)]
 pub struct Fault {
-    /// For people, with everything below.
+    /// Description that includes the other fields.
     pub text: String,
     /// The specification's code, such as `D9`.
     pub code: Option<String>,
     pub template: Option<String>,
     /// Path of the field.
     pub field: Option<String>,
-    /// Byte in the packet, or in its stream.
+    /// Byte offset in the packet or stream.
     pub offset: Option<u64>,
     pub packet: Option<u64>,
-    /// Of the packet in the file.
+    /// Byte offset of the packet in the file.
     pub file_offset: Option<u64>,
-    /// When the packet was captured, nanoseconds since 1970-01-01 UTC.
+    /// Capture time of the packet, nanoseconds since 1970-01-01 UTC.
     pub time_ns: Option<u64>,
-    /// Its receiver.
+    /// Destination of the packet.
     pub destination: Option<SocketAddr>,
 }
 
 impl Fault {
-    /// A message that cannot be decoded, of `program`.
+    /// Creates the fault of a message that cannot be decoded with `program`.
     pub fn of_message(error: &Error, offset: u64, text: String, program: &Program) -> Self {
         let template = |field| program.templates()[program.template_of(field)].name.to_string();
         Self {
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// A message of a capture.
+    /// Creates the fault of a message in a capture.
     pub fn of_capture(place: MessagePlace, error: &Error, program: &Program) -> Self {
         let fault = Self::of_message(error, place.offset, place.describe(error, program), program);
         let Self { packet, file_offset, time_ns, destination, .. } =
@@ -49,19 +49,19 @@ impl Fault {
         Self { packet, file_offset, time_ns, destination, ..fault }
     }
 
-    /// A packet.
+    /// Creates the fault of a packet.
     pub fn of_packet(place: PacketPlace, text: String) -> Self {
         let PacketPlace { index, file_offset, time_ns, destination, .. } = place;
         let (packet, file_offset) = (Some(index), Some(file_offset));
         Self { text, packet, file_offset, time_ns, destination, ..Self::default() }
     }
 
-    /// The file.
+    /// Creates the fault of a file.
     pub fn of_file(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
-    /// As an exception.
+    /// Converts the fault to an exception.
     pub fn exception(self, py: Python<'_>) -> PyErr {
         let Self { text, code, template, field, offset, packet, file_offset, .. } = self;
         errors::decode(py, (text, code, template, field, offset, packet, file_offset))

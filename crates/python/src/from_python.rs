@@ -1,14 +1,14 @@
-//! Python's values as JSON, which messages are made of.
+//! Converts Python values to JSON, from which messages are built.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 use tickwire_text::json::Json;
 
-/// Deepest nesting of dictionaries and lists.
+/// Most nested dictionaries and lists.
 const DEPTH_MAX: usize = 64;
 
-/// A value of the JSON form, or as attributes have it: `decimal.Decimal`, `bytes`.
+/// Converts a value in JSON form, or in the form of attributes: `decimal.Decimal`, `bytes`.
 pub fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     at_depth(value, 0)
 }
@@ -46,7 +46,7 @@ fn at_depth(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
     decimal(value)
 }
 
-/// A `decimal.Decimal`. Floats are refused: which decimal is meant is not known.
+/// Converts a `decimal.Decimal`. Floats are rejected, because the intended decimal is unknown.
 fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     let kind = value.get_type().name()?.to_string();
     let wrong = || {

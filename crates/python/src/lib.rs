@@ -1,6 +1,7 @@
-//! Tickwire for Python: captures to messages and Arrow columns.
+//! Tickwire for Python: decodes captures to messages and Arrow columns.
 //!
-//! The module `tickwire._tickwire`; what users import is `python/tickwire`, which adds what needs other libraries.
+//! This is the module `tickwire._tickwire`. Users import the package `python/tickwire`, which adds the parts
+//! that need other libraries.
 
 mod batches;
 mod capture;

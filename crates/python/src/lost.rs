@@ -1,4 +1,4 @@
-//! Arrow record batches of what was not decoded.
+//! Arrow record batches of decoding errors.
 
 use crate::batches::{BATCH_ROWS, Taken, is_ending};
 use crate::errors;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tickwire_arrow::{ErrorsBuilder, LostData, Table, TableOptions};
 
-/// Record batches of what is not decoded, by the Arrow C stream interface: the columns of the table `errors` that
-/// `tickwire export` writes.
+/// Record batches of decoding errors, for the Arrow C stream interface, with the columns of the table
+/// `errors` of `tickwire export`.
 #[pyclass(module = "tickwire", frozen)]
 pub struct Lost {
     pub job: Job,
@@ -21,7 +21,7 @@ pub struct Lost {
 
 #[pymethods]
 impl Lost {
-    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

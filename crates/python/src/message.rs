@@ -1,4 +1,4 @@
-//! Decoded messages, and the records in them.
+//! Decoded messages and their nested records.
 
 use crate::values::{json_dict, native};
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwire_fast::{FieldValue, Record as FastRecord};
 use tickwire_feed::arbiter::Line;
 
-/// A decoded message, with where it came from.
+/// A decoded message with its origin.
 #[derive(Clone)]
 pub struct Owned {
     pub message: Arc<tickwire_fast::Message>,
@@ -18,11 +18,11 @@ pub struct Owned {
     pub len: Option<usize>,
     /// Sequence number of the packet.
     pub seq_num: Option<u64>,
-    /// The line that brought that packet first.
+    /// The line on which that packet arrived first.
     pub line: Option<Line>,
 }
 
-/// A decoded message. Its fields are attributes, and items by name.
+/// A decoded message. Fields are attributes, and items by name.
 ///
 /// >>> import decimal, tickwire
 /// >>> xml = '''<templates><template name="Quote" id="1"><string name="Symbol"/>
@@ -60,7 +60,7 @@ impl Message {
         self.owned.message.template_name()
     }
 
-    /// Id of the template; None where it has none.
+    /// Id of the template; None if it has none.
     #[getter]
     fn id(&self) -> Option<u32> {
         self.owned.message.template_id().map(|id| id.0)
@@ -90,13 +90,13 @@ impl Message {
         self.owned.len
     }
 
-    /// Sequence number in the packet's preamble; None where the framing has none.
+    /// Sequence number in the packet's preamble; None if the framing has none.
     #[getter]
     fn seq_num(&self) -> Option<u64> {
         self.owned.seq_num
     }
 
-    /// The line that brought the packet first, A or B; of messages that a handler delivers.
+    /// The line on which the packet arrived first, A or B; only for messages of a handler.
     #[getter]
     fn line(&self) -> Option<&'static str> {
         self.owned.line.map(|line| match line {
@@ -105,7 +105,7 @@ impl Message {
         })
     }
 
-    /// All fields as `tickwire decode` writes them in JSON.
+    /// All fields in the JSON form of `tickwire decode`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         json_dict(py, self.owned.message.root())
     }
@@ -153,7 +153,7 @@ pub struct Record {
     path: Vec<Step>,
 }
 
-/// From a record to one in it: the field, and the entry where it is a sequence.
+/// Step from a record to a nested one: the field, and for a sequence the entry.
 #[derive(Clone, Copy)]
 struct Step {
     field: usize,
@@ -162,7 +162,7 @@ struct Step {
 
 #[pymethods]
 impl Record {
-    /// All fields as `tickwire decode` writes them in JSON.
+    /// All fields in the JSON form of `tickwire decode`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         json_dict(py, resolve(&self.message, &self.path)?)
     }
@@ -194,7 +194,7 @@ fn keys(record: FastRecord<'_>) -> Vec<String> {
     fields.map(|(field, _)| field.name.local.to_string()).collect()
 }
 
-/// The record at a path.
+/// Returns the record at a path.
 fn resolve<'m>(message: &'m tickwire_fast::Message, path: &[Step]) -> PyResult<FastRecord<'m>> {
     path.iter().try_fold(message.root(), |record, step| match record.value(step.field) {
         FieldValue::Group(inner) | FieldValue::Dynamic(_, inner) => Ok(inner),
@@ -229,7 +229,7 @@ fn item<'py>(
     field(py, message, path, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
 }
 
-/// The value of a field of the record at a path; `None` if it has no such field, or it was left out.
+/// Returns the value of a field of the record at a path; `None` if the record lacks it, or it is not stored.
 fn field<'py>(
     py: Python<'py>,
     message: &Arc<tickwire_fast::Message>,

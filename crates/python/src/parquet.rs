@@ -8,16 +8,16 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use tickwire_arrow::{FileFormat, PartialFile};
 
-/// Bytes that wait in memory before they become a row group.
+/// Bytes held in memory until they are written as a row group.
 const WAITING_BYTES: usize = 128 << 20;
 
-/// Why no more is written.
+/// Why writing stopped.
 enum Stop {
     Read(ArrowError),
     Write(std::io::Error),
 }
 
-/// Writes all batches with the GIL released; the file appears under its name when it is whole.
+/// Writes all batches with the GIL released; the file gets its name only when it is complete.
 pub fn write(
     py: Python<'_>,
     mut reader: impl RecordBatchReader + Send,
@@ -36,7 +36,7 @@ pub fn write(
     })
 }
 
-/// Writes the next batch; false if there is none.
+/// Writes the next batch; returns false if there is none.
 fn step(reader: &mut impl RecordBatchReader, file: &mut PartialFile) -> Result<bool, Stop> {
     let Some(batch) = reader.next() else { return Ok(false) };
     let batch = batch.map_err(Stop::Read)?;

@@ -1,4 +1,4 @@
-//! Captures in splits that can be decoded apart.
+//! Splits of captures that can be decoded independently.
 
 use crate::capture::{format_of, framing_named, reset_by};
 use crate::errors;
@@ -6,21 +6,22 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use tickwire_captures::plan::{self, PlanError, PlanOptions};
 
-/// A split: itself for `open`, the bytes of the file from and to, index of its first packet, and how many it has.
+/// A split: its serialized form for `open`, start and end offset in the file, index of its first packet,
+/// number of packets.
 type Planned = (Vec<u8>, u64, u64, u64, Option<u64>);
 
 fn usage(py: Python<'_>, error: &PlanError) -> PyErr {
     errors::usage(py, &error.to_string())
 }
 
-/// The captures of a directory, or the file itself.
+/// Returns the captures of a directory, or the file itself.
 #[pyfunction]
 pub fn captures_of(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| plan::captures_of(&path)).map_err(|error| usage(py, &error))
 }
 
-/// The splits of a capture, and why its index was not kept. `progress` gets the bytes that were read and those of the
-/// file.
+/// Returns the splits of a capture, and why its index could not be saved. `progress` is called with the bytes
+/// read and the size of the file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn plan_capture(

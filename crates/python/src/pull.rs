@@ -1,4 +1,4 @@
-//! Reading a capture piece by piece.
+//! Reads a capture incrementally.
 
 use crate::fault::Fault;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::Framing;
 use tickwire_text::Header;
 
-/// A file, its layout where that is named, and the part of it that is wanted where that is not all.
+/// A file, with its format and its split, if given.
 #[derive(Clone)]
 pub struct Source {
     pub path: PathBuf,
@@ -22,19 +22,19 @@ pub struct Source {
     pub split: Option<Arc<Split>>,
 }
 
-/// A capture, and how it is decoded.
+/// A capture with decoding options.
 #[derive(Clone)]
 pub struct Job {
     pub source: Source,
     pub framing: Framing,
     pub program: Arc<Program>,
     pub selection: Selection,
-    /// Capture times wanted, nanoseconds since 1970-01-01 UTC; messages without a time are all wanted.
+    /// Range of capture times, nanoseconds since 1970-01-01 UTC; messages without a time are always included.
     pub times: Range<u64>,
 }
 
 impl Source {
-    /// The capture or its split, opened from its start.
+    /// Opens the capture or split at its start.
     pub fn open(&self) -> Result<SplitReader, String> {
         if let Some(split) = &self.split {
             return split.open().map_err(|error| error.to_string());
@@ -50,13 +50,13 @@ impl Source {
         CaptureReader::open(file, options).map_err(|error| format!("{name}: {error}"))
     }
 
-    /// The first packets, to find the framing by.
+    /// Returns the first packets, to detect the framing.
     pub fn sample(&self) -> Result<Vec<Vec<u8>>, String> {
-        /// As many as `tickwire decode --framing auto` looks at.
+        /// As many as `tickwire decode --framing auto` samples.
         const PACKETS_MAX: usize = 1000;
         let mut sample = tickwire_captures::Sample::new(PACKETS_MAX);
         let mut reader = self.open()?;
-        // What is wrong with the file is told when it is decoded.
+        // Errors of the file are reported when it is decoded.
         while let Ok(Some(packet)) = reader.next_packet() {
             sample.add(&packet);
             if sample.is_full() {
@@ -67,9 +67,9 @@ impl Source {
     }
 }
 
-/// Takes the messages that are wanted.
+/// Receives the selected messages.
 pub trait Take {
-    /// Takes one; what cannot be taken is a fault.
+    /// Takes a message; returns a fault if it cannot be taken.
     fn take(&mut self, header: &Header<'_>, message: &Message) -> Result<(), Box<Fault>>;
 }
 
@@ -81,13 +81,13 @@ pub struct Pull<T> {
     sink: Sink<T>,
     skips: bool,
     is_ended: bool,
-    /// Packets read.
+    /// Packets read so far.
     pub packets: u64,
-    /// Packets that were not decoded, as they are out of the time range.
+    /// Packets that were not decoded, because they are outside the time range.
     pub packets_skipped: u64,
 }
 
-/// Where the messages of a capture go.
+/// Destination of a capture's messages.
 struct Sink<T> {
     selection: Selection,
     times: Range<u64>,
@@ -113,17 +113,17 @@ impl<T: Take> Pull<T> {
         })
     }
 
-    /// Where messages were taken to.
+    /// Returns the receiver of the messages.
     pub fn taken(&mut self) -> &mut T {
         &mut self.sink.take
     }
 
-    /// What was not decoded since this was asked last.
+    /// Returns the errors since the last call.
     pub fn take_faults(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.sink.faults)
     }
 
-    /// Whether the capture is at its end.
+    /// True at the end of the capture.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }

@@ -1,4 +1,4 @@
-//! Signals, such as that of Ctrl-C, while work goes on without the GIL.
+//! Signals, such as Ctrl-C, during work with the GIL released.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -6,12 +6,13 @@ use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long Python's signals may wait. To look for them takes the GIL, which another thread may hold for 5 ms.
+/// Longest time between checks for Python's signals. A check takes the GIL, which another thread may hold for
+/// 5 ms.
 const LOOK: Duration = Duration::from_millis(50);
-/// Calls between two looks at the clock.
+/// Calls between two readings of the clock.
 const CALLS: u32 = 256;
 
-/// Work that may be interrupted.
+/// State of interruptible work.
 struct Watch {
     calls: u32,
     looked: Instant,
@@ -20,15 +21,16 @@ struct Watch {
 
 thread_local! {
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
-    /// Addresses of the iterators that this thread advances: several, as a signal handler may take from another one.
+    /// Addresses of the iterators that this thread is advancing: several, if a signal handler advances
+    /// another one.
     static ADVANCED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does work with the GIL released. Work that takes long asks [`is_interrupted`] and ends where it is; the exception of
-/// the signal is the error then.
+/// Runs work with the GIL released. Long work must call [`is_interrupted`] and stop when it returns true; the
+/// signal's exception is then the error.
 pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let watch = Watch { calls: 0, looked: Instant::now(), raised: None };
-    // A handler of a signal may do such work itself.
+    // A signal handler may run such work itself.
     let outer = WATCH.replace(Some(watch));
     let done = py.detach(work);
     match WATCH.replace(outer).and_then(|watch| watch.raised) {
@@ -37,7 +39,7 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyR
     }
 }
 
-/// Whether a signal ends the work of this thread; false outside of [`detached`].
+/// True if a signal has interrupted this thread's work; false outside of [`detached`].
 pub fn is_interrupted() -> bool {
     let is_due = WATCH.with_borrow_mut(|watch| {
         let Some(watch) = watch else { return false };
@@ -48,7 +50,7 @@ pub fn is_interrupted() -> bool {
         }
         is_due
     });
-    // Not borrowed meanwhile: handlers run.
+    // Not borrowed during the check, because signal handlers run.
     let raised = if is_due { Python::attach(|py| py.check_signals()).err() } else { None };
     WATCH.with_borrow_mut(|watch| {
         let Some(watch) = watch else { return false };
@@ -57,11 +59,11 @@ pub fn is_interrupted() -> bool {
     })
 }
 
-/// Advances an iterator by [`detached`] work. Other threads wait for it.
+/// Advances an iterator with [`detached`] work. Other threads wait until it is done.
 ///
 /// # Errors
-/// The exception of a signal; RuntimeError if a signal handler asks the iterator that it interrupted: this thread holds
-/// its lock, and would wait for itself.
+/// The exception of a signal; RuntimeError if a signal handler advances the iterator that it interrupted:
+/// this thread holds its lock, so it would deadlock.
 pub fn advance<S: Send, R: Send>(
     py: Python<'_>,
     iterator: &Mutex<S>,
@@ -71,7 +73,7 @@ pub fn advance<S: Send, R: Send>(
     detached(py, || work(&mut iterator.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// The time in which a thread advances the iterator it entered last.
+/// Guard: while it exists, the thread advances the iterator it entered last.
 struct Advance;
 
 impl Advance {

@@ -1,4 +1,4 @@
-//! The simulated exchange: a trading day as a capture, with what is true of its books.
+//! The simulated exchange: writes a trading day as a capture, with its true books.
 
 use crate::errors;
 use crate::handler::levels;
@@ -19,7 +19,7 @@ use tickwire_net::inject::{Arrival, Faults, ScheduledLine, Sent, schedule};
 
 /// The exchange's address in captures.
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 40_000);
-/// Lines A and B, snapshots, definitions: an address of the range for documentation each.
+/// Destinations of lines A and B, snapshots and definitions, from address ranges for documentation.
 const TARGETS: [SocketAddrV4; 4] = [
     SocketAddrV4::new(Ipv4Addr::new(233, 252, 0, 1), 9001),
     SocketAddrV4::new(Ipv4Addr::new(233, 252, 0, 2), 9001),
@@ -27,10 +27,10 @@ const TARGETS: [SocketAddrV4; 4] = [
     SocketAddrV4::new(Ipv4Addr::new(233, 252, 0, 4), 9003),
 ];
 
-/// A book that is true: instrument, kind, levels of both sides.
+/// A true book: instrument, kind, levels of both sides.
 type Truth = (String, &'static str, [Vec<Level>; 2]);
 
-/// A trading day that was written.
+/// A trading day written by the simulated exchange.
 ///
 /// >>> import tempfile, tickwire, tickwire.simulate
 /// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -141,7 +141,7 @@ fn capture(path: &Path, arrivals: &[Arrival]) -> Result<(), String> {
     writer.into_inner().flush().map_err(|error| error.to_string())
 }
 
-/// The feed file of the day.
+/// Returns the feed file of the day.
 fn feed(options: &DayOptions, framing: &str) -> String {
     let mut text =
         format!("templates = \"templates.xml\"\nframing = \"{framing}\"\ninterface = \"lo\"\n");
@@ -170,7 +170,7 @@ fn truth(day: &ExchangeDay) -> Vec<Truth> {
 
 #[pymethods]
 impl Day {
-    /// The folder of its files.
+    /// The directory of its files.
     #[getter]
     fn directory(&self) -> PathBuf {
         self.directory.clone()
@@ -188,19 +188,20 @@ impl Day {
         self.directory.join("templates.xml")
     }
 
-    /// The feed file, whose channel is `day`.
+    /// The feed file; its channel is `day`.
     #[getter]
     fn feed(&self) -> PathBuf {
         self.directory.join("feed.toml")
     }
 
-    /// What is around the messages of a packet, for `tickwire.open`.
+    /// Framing of the packets, for `tickwire.open`.
     #[getter]
     fn framing(&self) -> &str {
         &self.framing
     }
 
-    /// The true outright books at the end: bids and offers by instrument, as `Book.bids` and `Book.asks`.
+    /// The true outright books at the end of the day: bids and offers by instrument, as in `Book.bids` and
+    /// `Book.asks`.
     fn books<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let books = PyDict::new(py);
         for (instrument, _, sides) in self.truth.iter().filter(|(_, kind, _)| *kind == "outright") {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tickwire_fast::template::ParseLimits;
 use tickwire_fast::{CompileOptions, Program};
 
-/// Templates of a feed: FAST 1.1 or 1.2 XML, in one file or several that are one set together.
+/// Templates of a feed: FAST 1.1 or 1.2 XML, from one file or several files that form one set.
 ///
 /// >>> import pathlib, tempfile, tickwire
 /// >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
@@ -25,14 +25,14 @@ use tickwire_fast::{CompileOptions, Program};
 #[pyclass(module = "tickwire", frozen)]
 pub struct TemplateSet {
     pub set: tickwire_fast::TemplateSet,
-    /// The texts that it was made of, with their names: what it is pickled as.
+    /// Names and texts of the files, for pickling.
     files: Files,
 }
 
 /// Name and bytes of template files.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// The set of these files: what a pickled set is made again by.
+/// Creates a set from these files; used to unpickle a set.
 #[pyfunction]
 pub fn template_set(py: Python<'_>, files: Files) -> PyResult<TemplateSet> {
     Ok(TemplateSet { set: set_of(py, &files)?, files })
@@ -52,7 +52,7 @@ impl TemplateSet {
         template_set(py, vec![(PathBuf::from("templates"), xml.as_bytes().to_vec())])
     }
 
-    /// Everything that is wrong in template files, a line each; empty where they can be used.
+    /// All errors in template files, one line each; empty if they are usable.
     #[staticmethod]
     fn check(py: Python<'_>, paths: Paths) -> PyResult<Vec<String>> {
         let mut lines = Vec::new();
@@ -73,7 +73,7 @@ impl TemplateSet {
         self.set.templates().iter().map(|template| template.name.local.to_string()).collect()
     }
 
-    /// The digest of what the templates mean, whatever their text looks like.
+    /// Digest of the templates' decoding behaviour, independent of their formatting.
     #[getter]
     fn signature(&self) -> String {
         self.set.signature().to_string()
@@ -152,7 +152,7 @@ fn set_of(py: Python<'_>, files: &[(PathBuf, Vec<u8>)]) -> PyResult<tickwire_fas
         .map_err(|wrong| errors::templates(py, vec![wrong.to_string()]))
 }
 
-/// Errors are `FILE:line:column: text`, all of them.
+/// Parses a template file. Returns all errors as `FILE:line:column: text`.
 fn parse(path: &Path, bytes: &[u8]) -> Result<tickwire_fast::TemplateSet, Vec<String>> {
     tickwire_fast::TemplateSet::parse_bytes(bytes).map_err(|wrong| {
         let mut lines: Vec<String> =
@@ -164,7 +164,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<tickwire_fast::TemplateSet, Vec<St
     })
 }
 
-/// Compiles a set, for some fields only where they are named.
+/// Compiles a set, with a projection if fields are given.
 pub fn compile(
     py: Python<'_>,
     set: tickwire_fast::TemplateSet,

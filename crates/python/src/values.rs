@@ -1,4 +1,4 @@
-//! Values of fields as Python's.
+//! Converts field values to Python.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -7,8 +7,8 @@ use tickwire_fast::template::FieldType;
 use tickwire_fast::{Decimal, FieldLayout, FieldValue, Record};
 use tickwire_text::element_name;
 
-/// A record as `tickwire decode` writes it in JSON. Fields that were left out are not in it; of two fields of one
-/// name the last one is.
+/// Returns a record in the JSON form of `tickwire decode`. Fields that are not stored are omitted; of two
+/// fields with the same name, the last one is kept.
 pub fn json_dict<'py>(py: Python<'py>, record: Record<'_>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (field, value) in record.fields() {
@@ -19,7 +19,7 @@ pub fn json_dict<'py>(py: Python<'py>, record: Record<'_>) -> PyResult<Bound<'py
     Ok(dict)
 }
 
-/// The name of a field: one string object for all messages.
+/// Returns the name of a field, as one string object shared by all messages.
 fn name<'py>(py: Python<'py>, field: &FieldLayout) -> Bound<'py, PyString> {
     PyString::intern(py, &field.name.local)
 }
@@ -62,7 +62,7 @@ fn hex<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     Ok(dict.into_any())
 }
 
-/// A value that is no record: `None` where it is absent, decimals as `decimal.Decimal`, vectors as `bytes`.
+/// Converts a scalar value: None if it is absent, decimals to `decimal.Decimal`, vectors to `bytes`.
 pub fn native<'py>(
     py: Python<'py>,
     field: &FieldLayout,
@@ -79,13 +79,13 @@ pub fn native<'py>(
     }
 }
 
-/// A `decimal.Decimal`, with its exponent kept.
+/// Creates a `decimal.Decimal` with this exponent.
 pub fn decimal(py: Python<'_>, mantissa: i64, exponent: i32) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     CLASS.import(py, "decimal", "Decimal")?.call1((format!("{mantissa}E{exponent}"),))
 }
 
-/// Integers, truth and enumerations.
+/// Converts integers, booleans and enumerations.
 fn plain<'py>(
     py: Python<'py>,
     field: &FieldLayout,

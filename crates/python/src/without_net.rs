@@ -1,11 +1,11 @@
-//! What stands for sockets, sessions and the simulated exchange in a module that was built without `net`, as on systems
-//! other than Linux: classes that say so.
+//! Replaces sockets, sessions and the simulated exchange in builds without `net`, such as on systems other
+//! than Linux: classes that raise an error.
 
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// Why there is none.
+/// Returns the error of a missing class.
 fn missing(what: &str) -> PyErr {
     PyNotImplementedError::new_err(format!(
         "this build of tickwire has no {what}: it is in builds with the feature net, on Linux"
@@ -32,7 +32,7 @@ macro_rules! missing_classes {
     )+};
 }
 
-/// In place of publishers and subscribers.
+/// Replaces publishers and subscribers.
 pub mod distribution {
     use super::*;
 
@@ -44,7 +44,7 @@ pub mod distribution {
     );
 }
 
-/// In place of the feed handler.
+/// Replaces the feed handler.
 pub mod handler {
     use super::*;
 
@@ -59,20 +59,20 @@ pub mod handler {
     );
 }
 
-/// In place of FIX sessions.
+/// Replaces FIX sessions.
 pub mod engine {
     use super::*;
 
     missing_classes!("tickwire.fix", Engine: "FIX sessions");
 }
 
-/// In place of the simulated exchange.
+/// Replaces the simulated exchange.
 pub mod simulate {
     use super::*;
 
     missing_classes!("tickwire", Day: "simulated exchange");
 
-    /// Not in this build.
+    /// Raises an error: not in this build.
     #[pyfunction]
     #[pyo3(signature = (*_args, **_keywords))]
     pub fn day(_args: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Day> {

@@ -1,4 +1,4 @@
-"""A small feed that tests write: templates, messages, capture files."""
+"""A small feed for tests: templates, messages, capture files."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def decimal(mantissa: int, exponent: int) -> bytes:
     """A decimal with a small exponent and a mantissa from 0 up."""
     assert -64 <= exponent < 0 <= mantissa
     encoded = unsigned(mantissa)
-    # A first byte with bit 6 would be negative.
+    # If bit 6 of the first byte were set, the number would be negative.
     return bytes([exponent & 0x7F | 0x80]) + (b"\0" + encoded if encoded[0] & 0x40 else encoded)
 
 
 def quote(symbol: str, count: int | None, levels: list[tuple[int, int]]) -> bytes:
-    """A quote without a last price, with levels of (hundredths, size)."""
+    """A quote without a last price; levels are (hundredths, size)."""
     entries = b"".join(decimal(price, -2) + unsigned(size) for price, size in levels)
     present = b"\x80" if count is None else unsigned(count + 1)
     return b"\xc0\x81" + text(symbol) + present + b"\x80" + unsigned(len(levels)) + entries
@@ -50,12 +50,12 @@ def status(state: int, raw: bytes) -> bytes:
 
 
 def prefixed(packets: list[bytes]) -> bytes:
-    """Packets behind their lengths, four bytes, big-endian."""
+    """Packets with four-byte big-endian length prefixes."""
     return b"".join(len(packet).to_bytes(4, "big") + packet for packet in packets)
 
 
 def pcap(packets: list[tuple[int, bytes]]) -> bytes:
-    """UDP datagrams with their times in nanoseconds."""
+    """A capture of UDP datagrams with times in nanoseconds."""
     out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)
     for time, payload in packets:
         udp = struct.pack(">HHHH", 9, 1000, 8 + len(payload), 0) + payload

@@ -1,4 +1,4 @@
-"""What an installed module must do without any other package: `python installed.py [without-net]`.
+"""Checks an installed module without any other package: `python installed.py [without-net]`.
 
 Wheels and source distributions are tried by it, where pytest is not.
 """
@@ -17,7 +17,7 @@ PACKET = bytes([0xC0, 0x81, 0x87, 0xFE, 0x07, 0xE8])
 
 
 def decode(folder: pathlib.Path) -> None:
-    """A capture gives its message."""
+    """A capture decodes to its message."""
     (folder / "t.xml").write_text(TEMPLATES)
     (folder / "x.bin").write_bytes(len(PACKET).to_bytes(4, "big") + PACKET)
     messages = [message.to_dict() for message in tickwire.open(folder / "x.bin", templates=folder / "t.xml")]
@@ -27,14 +27,14 @@ def decode(folder: pathlib.Path) -> None:
 
 
 def receive(folder: pathlib.Path) -> None:
-    """A simulated day goes through the feed handler."""
+    """A simulated day passes through the feed handler."""
     day = simulate.day(folder / "day", packets=200)
     trades = list(tickwire.Handler(day.feed, captures=[day.capture]).trades())
     assert trades, "a day without trades"
 
 
 def lacks_net(folder: pathlib.Path) -> None:
-    """What needs sockets says that it is not there."""
+    """Functions that need sockets report that they are missing."""
     (folder / "i.cfg").write_text("")
     attempts: list[Any] = [
         lambda: tickwire.Handler("feed.toml"),

@@ -1,4 +1,5 @@
-"""The Python of the book, as a reader runs it: the blocks of a page in order, in a folder of its own."""
+"""The Python examples of the book, run as a reader would: the blocks of a page in order, in a
+separate directory."""
 
 from pathlib import Path
 
@@ -8,7 +9,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def blocks(page: Path) -> list[str]:
-    """The blocks of Python of a page, without those that say that they are not run."""
+    """Python blocks of a page, without those marked as not run."""
     found = []
     parts = page.read_text().split("\n```")
     for before, block in zip(parts[::2], parts[1::2], strict=False):

@@ -1,4 +1,4 @@
-"""Columns of a template, taken by other libraries."""
+"""Columns of a template, read by other libraries."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Real captures beside the project: every message equals its expected values."""
+"""Recorded captures: every message equals its expected values."""
 
 import gzip
 import json
@@ -49,7 +49,8 @@ def is_decimal(value: object) -> bool:
 
 
 def rows(record: dict[str, Any], path: str = "") -> list[dict[str, object]]:
-    """The rows of a message, by name of the column: one an innermost entry, with all that is around it."""
+    """The rows of a message as dictionaries by column name: one per innermost entry, with the
+    enclosing fields."""
     around: dict[str, object] = {}
     inner: list[dict[str, object]] = []
     for name, value in record.items():
@@ -68,7 +69,7 @@ def rows(record: dict[str, Any], path: str = "") -> list[dict[str, object]]:
 
 
 def expected_of(row: dict[str, object], column: str) -> object:
-    """What a column has in a row: that of the JSON form, or a part of a decimal."""
+    """The expected value of a column in a row: that of the JSON form, or a part of a decimal."""
     name, _, part = column.rpartition(".")
     if part in ("mantissa", "exponent") and (is_decimal(row.get(name)) or name in row):
         value = row[name]

@@ -1,4 +1,4 @@
-"""Captures under SQL: the rows that a query asks for, and no more work than they take."""
+"""SQL on captures: queries return the right rows, and decode no more than needed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def quote(index: int) -> bytes:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> tickwire.Capture:
-    """A packet a second, each with a message of two entries."""
+    """One packet per second, each with a message of two entries."""
     (tmp_path / "t.xml").write_text(TEMPLATES)
     out = bytearray(b"\x4d\x3c\xb2\xa1\x02\0\x04\0" + bytes(8) + b"\xff\xff\0\0\x01\0\0\0")
     for index in range(PACKETS):
@@ -59,7 +59,7 @@ def expected(capture: tickwire.Capture) -> list[dict[str, Any]]:
 
 
 def check_range(dataset: Any, fields: int) -> None:
-    """100 of 1,000 packets were decoded, and as many fields stored."""
+    """100 of 1,000 packets were decoded, and this number of fields stored."""
     scan = dataset.scans[-1]
     assert (scan.packets, scan.packets_skipped) == (PACKETS, PACKETS - 100)
     assert (scan.start, scan.end) == (START + 100 * SECOND, START + 200 * SECOND)
@@ -127,7 +127,7 @@ def test_times_of_any_filter_are_found(capture: tickwire.Capture) -> None:
     assert times((time < ten) | (time > twenty)) == (None, None), "two ranges are one that holds both"
     assert times((time < ten) | (field("Id") == 3)) == (None, None)
     assert dataset.to_table(filter=(time < ten) & (time > twenty)).num_rows == 0
-    # Where dictionaries live on every packet is decoded, and rows are the same.
+    # If dictionaries persist, every packet is decoded; the rows are the same.
     assert dataset.to_table(filter=time == ten)["pkt"].to_pylist() == [10, 10]
 
 

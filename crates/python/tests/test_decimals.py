@@ -1,4 +1,4 @@
-"""Decimals at the limits of mantissa, exponent and Decimal128, by every way out and back."""
+"""Decimals at the limits of mantissa, exponent and Decimal128, in every form of output and back."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import tickwire
 from test_fix_messages import sealed
 from tickwire import fix
 
-# Arrow's 38 digits hold every mantissa at these exponents; beyond them columns are mantissa and exponent.
+# With these exponents Arrow's 38 digits hold every mantissa; with others, columns are mantissa and exponent.
 FIXED = [0, -1, -2, -18, -19]
 APART = [-20, -63, 1, 18, 63]
 MANTISSAS = [0, 1, -1, 9, -10, 2**53 + 1, 10**18, -(10**18), 2**63 - 1, -(2**63)]
 EXPONENTS = [-63, -62, -38, -19, -18, -1, 0, 1, 18, 38, 62, 63]
-# As many digits as any value here has.
+# More digits than any value here.
 EXACT = Context(prec=200)
 
 
@@ -38,7 +38,8 @@ def decimal(mantissa: int, exponent: int) -> Decimal:
 
 
 def written(directory: Path) -> tuple[Path, Path, list[tuple[int, int]]]:
-    """A capture of one free decimal and one of each fixed exponent a message, which all have the same mantissa."""
+    """A capture; each message has one decimal without and one with each fixed exponent, all with
+    the same mantissa."""
     parts = "".join(
         f'<decimal name="f{index}"><exponent><constant value="{exponent}"/></exponent><mantissa/></decimal>'
         for index, exponent in enumerate(FIXED + APART)
@@ -127,7 +128,7 @@ def test_exponents_beyond_63_are_errors(tmp_path: Path) -> None:
 
 
 def test_decimals_of_fix_that_have_no_place_are_kept_as_text(tmp_path: Path) -> None:
-    """Columns take numbers of 35 digits, of which 20 are before the point and 18 behind it at most."""
+    """Columns hold numbers of up to 35 digits, at most 20 before the point and 18 after it."""
     fits = [
         "0",
         "-0.000000000000000001",

@@ -1,7 +1,7 @@
 """Every public name of the package is documented with an example, and the examples run.
 
-An example of a class counts for those of its members that it uses. What pytest does not collect by itself, as it is
-exported from a module other than that of its definition, runs here with the rest.
+The example of a class counts for the members that it uses. This test also runs examples that pytest
+does not collect, because their names are exported from a module other than the defining one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MODULES = [
     "tickwire.simulate",
     "tickwire.spark",
 ]
-# Names of types, which have no documentation of their own when the program runs.
+# Type aliases; they have no documentation at run time.
 ALIASES = {"tickwire.Event", "tickwire.fix.Fields"}
-# test_spark.py runs its example, which needs a session.
+# Its example needs a session, so test_spark.py runs it.
 NEEDS_SESSION = "tickwire.spark.register"
 
 
@@ -48,7 +48,7 @@ def examples(documented: object) -> list[doctest.Example]:
 
 
 def members(of: type) -> dict[str, Any]:
-    """Public attributes that the package defines, those of base classes too."""
+    """Public attributes that the package defines, including those of base classes."""
     found: dict[str, Any] = {}
     for base in reversed(of.__mro__):
         if base.__module__.startswith("tickwire"):
@@ -78,7 +78,7 @@ def test_has_an_example(name: str) -> None:
 
 
 def inherited(of: type) -> set[str]:
-    """Members that a base class of another package documents."""
+    """Members documented by a base class of another package."""
     return {name for base in of.__mro__ if not base.__module__.startswith("tickwire") for name in vars(base)}
 
 

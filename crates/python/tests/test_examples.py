@@ -1,4 +1,5 @@
-"""The programs of examples/python that need an engine run where it is installed, with the rows of one machine."""
+"""The programs of examples/python that need an engine run if it is installed, and return the rows
+of a single machine."""
 
 import importlib.util
 import re

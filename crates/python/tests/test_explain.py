@@ -16,7 +16,7 @@ def packet(number: int, text: str) -> bytes:
 
 def test_a_packet_of_a_capture_is_explained_with_the_dictionaries_of_those_before_it(tmp_path: Path) -> None:
     templates = feed.write(tmp_path, "t.xml", XML)
-    # The second packet leaves Id to the increment operator.
+    # In the second packet, Id comes from the increment operator.
     packets = [packet(7, "a"), bytes([0xC0, 0x81]) + feed.text("<b>")]
     path = feed.write(tmp_path, "c.bin", feed.prefixed(packets))
     capture = tickwire.open(path, templates, input_format="u32be")

@@ -1,4 +1,4 @@
-"""FIX messages: parse, look into, validate."""
+"""FIX messages: parsing, access, validation."""
 
 import datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ UTC = datetime.timezone.utc
 
 
 def sealed(body: str, begin_string: str = "FIX.4.4") -> bytes:
-    """Return a message with BodyLength and CheckSum; ``|`` stands between fields."""
+    """Return a message with BodyLength and CheckSum; ``|`` separates fields."""
     text = body.replace("|", "\x01").encode()
     message = b"8=%s\x019=%d\x01%s" % (begin_string.encode(), len(text), text)
     return message + b"10=%03d\x01" % (sum(message) % 256)

@@ -1,4 +1,4 @@
-"""FIX sessions whose applications do what they should not: wrong fields, cancelled waits, exceptions, no start."""
+"""FIX sessions with misbehaving applications: wrong fields, cancelled waits, exceptions, no start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tickwire import fix
 
 
 class Keeps(fix.Application):
-    """Keeps what comes, and returns from `toApp` and `toAdmin` what it was given."""
+    """Keeps received messages; `toApp` and `toAdmin` return the given result."""
 
     def __init__(self, to_app: Any = None, to_admin: Any = None) -> None:
         self.messages: list[fix.Message] = []
@@ -123,7 +123,7 @@ def test_wrong_fields_of_a_logon_are_logged(caplog: pytest.LogCaptureFixture) ->
 
 
 class Rejects(fix.Application):
-    """Raises something for each message."""
+    """Raises an exception for each message."""
 
     def __init__(self, *errors: object) -> None:
         self.errors = list(errors)

@@ -48,7 +48,7 @@ def order(number: int) -> dict[str | int, object]:
 
 
 class Exchange(fix.Application):
-    """Answers an order with a report; in twenty lines, as QuickFIX's users write it."""
+    """Answers an order with a report, in twenty lines, as in QuickFIX applications."""
 
     def __init__(self) -> None:
         self.log: list[str] = []

@@ -1,4 +1,4 @@
-"""The feed handler over captures and sockets: a feed of two lines whose books are known."""
+"""The feed handler with captures and sockets: a feed of two lines with known books."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
 
 
 class Sender:
-    """Sends packets to both lines on loopback, again and again from the first missing one."""
+    """Sends packets to both lines on loopback, and resends from the first missing one."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -231,7 +231,8 @@ def test_asyncio_loses_nothing_when_a_task_is_cancelled(tmp_path: Path) -> None:
 
 
 def test_asyncio_over_sockets_has_books_trades_gaps_and_ends_by_close(tmp_path: Path) -> None:
-    """One task takes all events while another sends; a third closes it while the first waits."""
+    """One task takes all events while another sends; a third closes the handler while the first
+    waits."""
     port = free_port()
     sender = Sender(port)
 
@@ -244,7 +245,7 @@ def test_asyncio_over_sockets_has_books_trades_gaps_and_ends_by_close(tmp_path: 
         with live(tmp_path, port).events() as events:
             taking = asyncio.create_task(take(events, seen))
             await asyncio.sleep(0.1)
-            # Number 4 comes on no line: a gap once those behind it have waited long enough.
+            # Number 4 arrives on no line: a gap after the later ones have waited long enough.
             for bytes_ in [*PACKETS[:3], PACKETS[4]]:
                 sender.send([bytes_])
                 await asyncio.sleep(0)
@@ -269,7 +270,7 @@ def test_asyncio_over_sockets_has_books_trades_gaps_and_ends_by_close(tmp_path: 
 
 
 def test_many_channels_share_one_event_loop(tmp_path: Path) -> None:
-    """More handlers than asyncio's pool has threads on small machines: none starves."""
+    """More handlers than asyncio's thread pool has threads on small machines: none starves."""
     count = 16
     ports: set[int] = set()
     while len(ports) < count:

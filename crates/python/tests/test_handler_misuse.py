@@ -1,4 +1,4 @@
-"""A handler whose users do what they should not: many takers, cancelled tasks, forks, signals, wrong arguments."""
+"""Misuse of a handler: several consumers, cancelled tasks, forks, signals, wrong arguments."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def trace(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> pathlib.Pat
 
 
 def rows_are_messages(capture: opra.Capture, categories: list[str]) -> None:
-    """Tables must have the fields of the messages, and nothing else."""
+    """Check that tables have the fields of the messages, and nothing else."""
     of_category: dict[str, list[opra.Message]] = {category: [] for category in categories}
     for message in capture:
         if message.category in of_category:

@@ -1,4 +1,4 @@
-"""Captures in splits: together they have the rows of the capture, wherever they are decoded."""
+"""Splits of captures: together they have the rows of the capture, wherever they are decoded."""
 
 from __future__ import annotations
 

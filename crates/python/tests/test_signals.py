@@ -1,4 +1,4 @@
-"""Ctrl-C ends what takes long, also where no row and no message comes of it."""
+"""Ctrl-C ends long work, even if it yields no rows and no messages."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 import tickwire
 from tickwire import fix, opra
 
-# What is wrong in each file: errors are counted while it is read.
+# Number of errors in each file: they are counted while it is read.
 COUNT = 1_000_000
 
 
@@ -23,7 +23,8 @@ class Counting(Protocol):
 
 
 def interrupted(counting: Counting, work: Callable[[], object]) -> int:
-    """Do the work, send Ctrl-C once it goes on, and return how many errors were counted until it ended."""
+    """Run the work, send Ctrl-C once it is in progress, and return the number of errors counted
+    until it ended."""
 
     def press() -> None:
         while counting.error_count == 0:
@@ -107,13 +108,13 @@ def test_a_signal_handler_cannot_take_from_the_iterator_that_it_interrupts(tmp_p
         signal.signal(signal.SIGUSR1, before)
     assert len(errors) == 1 and "reentrant call" in errors[0], errors
     assert counting.error_count < COUNT
-    # Not for good: it goes on where it was interrupted.
+    # The iterator continues after the interruption.
     assert next(iterator, "the end") == "the end"
     assert counting.error_count == COUNT
 
 
 def endless(directory: Path, kind: str) -> tuple[Iterator[object], Counting]:
-    """Messages of a file of which nothing can be decoded, and what counts its errors."""
+    """Messages of a file in which nothing can be decoded, and the object that counts its errors."""
     if kind == "fast":
         templates = feed.write(directory, "t.xml", feed.TEMPLATES)
         path = feed.write(directory, "c.bin", feed.prefixed([bytes([0xC0, 0x89])]) * COUNT)

@@ -1,4 +1,4 @@
-"""Days of the simulated exchange through the handler: books are those that are true."""
+"""Simulated trading days in the handler: its books equal the true ones."""
 
 from __future__ import annotations
 

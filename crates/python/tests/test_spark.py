@@ -1,4 +1,4 @@
-"""Captures under Apache Spark: the rows of one machine, whatever dies or appears."""
+"""Captures in Apache Spark: the same rows as on one machine, whatever fails or is added."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_example_of_register_runs(spark: SparkSession) -> None:
 
 
 def options(day: tickwire.simulate.Day, **others: str) -> dict[str, str]:
-    """With the template that has most messages."""
+    """Options for the template with the most messages."""
     counts = tickwire.open(day.capture, day.templates, day.framing, "packet").counts()
     template = max(counts, key=lambda name: counts[name])
     named = {"templates": str(day.templates), "template": template, "framing": day.framing}
@@ -86,7 +86,7 @@ def comparable(value: Any) -> Any:
 
 
 def rows_of(table: pyarrow.Table) -> Counter[tuple[Any, ...]]:
-    """Rows as Spark has them, times cut to microseconds."""
+    """Rows as Spark has them, with times truncated to microseconds."""
     columns = []
     for column in table.columns:
         if pyarrow.types.is_timestamp(column.type) or pyarrow.types.is_duration(column.type):
@@ -125,7 +125,7 @@ def test_rows_of_corpora_are_those_of_one_machine(
         )
         table = capture.table(template)
         if count > 5000:
-            # Counts and sums in place of values, which the smaller templates have.
+            # Large tables are compared by counts and sums, smaller ones by values.
             numbers = [field.name for field in table.schema if pyarrow.types.is_integer(field.type)]
             sums = frame.select(*[f.sum(f"`{name}`") for name in numbers], f.count("*")).first()
             assert sums is not None
@@ -179,7 +179,7 @@ def test_a_range_of_time_is_pushed_down(spark: SparkSession, day: tickwire.simul
         assert rows_in(filtered) == rows
         assert rows
 
-    # The reader itself: what Spark hands over becomes nanoseconds.
+    # Tests the reader directly: values from Spark are converted to nanoseconds.
     from pyspark.sql.datasource import GreaterThan, LessThanOrEqual
 
     source = tickwire.spark.TickwireDataSource(options(day))
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_is_named(
         reader.load(str(tmp_path)).collect()
     with pytest.raises(PySparkException, match="No such file"):
         reader.load(str(tmp_path / "none")).collect()
-    # An index of another capture, and one that is cut, are made anew.
+    # An index of another capture, and a truncated one, are rebuilt.
     path = tmp_path / "a.pcap"
     shutil.copy(day.capture, path)
     index = tmp_path / "a.pcap.tickwire-index"
@@ -270,7 +270,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
     for names in (["b.pcap"], [], ["a.pcap", "c.pcap"]):
         for name in names:
             appear(day, directory, name)
-        # What is being written is no capture yet.
+        # A file that is being written is not yet a capture.
         (directory / "z.pcap.partial").write_bytes(b"half")
         run()
         seen |= {str(directory / name) for name in names}

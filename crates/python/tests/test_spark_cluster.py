@@ -1,4 +1,4 @@
-"""A cluster of Spark that loses an executor has the rows of one machine."""
+"""A Spark cluster that loses an executor returns the same rows as one machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from test_spark import options, session
 
 
 def executors() -> list[int]:
-    """Processes of executors of Spark that this process started, by way of others."""
+    """Processes of Spark executors started, indirectly, by this process."""
     parents: dict[int, int] = {}
     found = []
     for entry in Path("/proc").iterdir():
@@ -64,7 +64,7 @@ def test_an_executor_that_is_killed_costs_no_row(tmp_path: Path) -> None:
         killed: list[int] = []
         killer = threading.Thread(target=kill_midway, args=(spark, killed))
         killer.start()
-        # Each row by itself, not only their number: all columns are in its hash.
+        # Compares each row, not only their number: the hash covers all columns.
         hashes = f.xxhash64(*[f.col(f"`{name}`") for name in frame.columns])
         rows = frame.select("pkt", "off", hashes.alias("hash")).toPandas()
         killer.join()

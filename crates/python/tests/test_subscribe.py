@@ -1,4 +1,4 @@
-"""Samples over shared memory: what came, what was lost, and processes that are killed."""
+"""Samples over shared memory: received and lost ones, and killed processes."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ import pytest
 import tickwire
 from tickwire import fix, opra, simulate
 
-# How often the main thread must run meanwhile: with the GIL held it would once or twice.
+# Times the main thread must run meanwhile; with the GIL held it would run once or twice.
 TICKS_MIN = 8
 
 
 def ticks_during(work: Callable[[], object]) -> int:
-    """How often this thread runs, a millisecond apart, while another one does the work."""
+    """Count how often this thread runs, a millisecond apart, while another one does the work."""
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         ticks = 0

@@ -1,4 +1,4 @@
-//! Members of samples from Python's values.
+//! Encodes samples from Python values.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -6,10 +6,10 @@ use pyo3::types::PyDict;
 use tickwire_distribution::cdr::{EncodeError, Encoder};
 use tickwire_distribution::types::{MemberType, StructType};
 
-/// Name of the type that is a number in Python.
+/// Name of the structure that is a number in Python.
 pub const DECIMAL: &str = "tickwire::Decimal";
 
-/// Appends the members of a structure; those that `values` leaves out are 0, empty or false.
+/// Appends the members of a structure; members missing in `values` are 0, empty or false.
 pub fn members(
     of: &StructType,
     values: &Bound<'_, PyDict>,
@@ -88,7 +88,7 @@ fn unfit(error: EncodeError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The value, or the default of its type.
+/// Returns the value, or the default of its type.
 fn or_default<'py, T>(value: Option<&Bound<'py, PyAny>>) -> PyResult<T>
 where
     T: Default + for<'a> FromPyObject<'a, 'py, Error = PyErr>,
@@ -96,7 +96,7 @@ where
     value.map_or_else(|| Ok(T::default()), |value| value.extract())
 }
 
-/// A character of eight bits, from text of one character or a number.
+/// Returns an eight-bit character, from text of one character or a number.
 fn character(value: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
     let Some(value) = value else { return Ok(0) };
     let Ok(text) = value.extract::<String>() else { return value.extract() };
@@ -106,7 +106,7 @@ fn character(value: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
     }
 }
 
-/// Mantissa and exponent of a `decimal.Decimal`, or of a number that is one exactly.
+/// Returns mantissa and exponent of a `decimal.Decimal`, or of a number that is exactly a decimal.
 fn decimal(value: Option<&Bound<'_, PyAny>>) -> PyResult<(i64, i32)> {
     let Some(value) = value else { return Ok((0, 0)) };
     if let Ok(mantissa) = value.extract::<i64>() {

@@ -16,7 +16,7 @@ use tickwire_distribution::TopicSet;
 use tickwire_distribution::fill::filled_sets;
 use tickwire_distribution::market::market_sets;
 
-/// The topic sets of these names.
+/// Returns the topic sets with these names.
 fn topic_sets(names: &[String]) -> PyResult<Vec<TopicSet>> {
     let all: Vec<TopicSet> = market_sets().into_iter().chain(filled_sets(None)).collect();
     let found = |name: &String| {

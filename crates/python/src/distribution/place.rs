@@ -1,4 +1,4 @@
-//! Where publishers and subscribers meet.
+//! Rendezvous of publishers and subscribers: shared-memory directory or DDS domain.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use tickwire_dds::{CycloneParticipant, Domain, DomainConfig};
 use tickwire_shm::{Channel, ReaderWait, effective_user};
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
-/// A directory of shared memory, or a domain of DDS on this host.
+/// A directory of shared memory, or a DDS domain on this host.
 pub struct Place {
     pub domain: u32,
     pub directory: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub struct Place {
     pub spin: bool,
 }
 
-/// The transport that an argument names.
+/// A transport, as an argument names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     Auto,
@@ -39,7 +39,7 @@ impl Transport {
 }
 
 impl Place {
-    /// The directory of the channels.
+    /// Returns the directory of the channels.
     pub fn directory(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| {
             let user = self.user.unwrap_or_else(effective_user);
@@ -51,7 +51,7 @@ impl Place {
         })
     }
 
-    /// A participant in shared memory.
+    /// Creates a participant in shared memory.
     pub fn join_shm(&self) -> ShmParticipant {
         let owner = self.user.unwrap_or_else(effective_user);
         let wait = if self.spin { ReaderWait::Spin } else { ReaderWait::Block };
@@ -59,7 +59,7 @@ impl Place {
         ShmParticipant::join(ShmConfig { directory, wait, ..ShmConfig::of_user(owner) })
     }
 
-    /// A participant in the domain, over the loopback interface.
+    /// Creates a participant in the domain, on the loopback interface.
     #[cfg(feature = "dds")]
     pub fn join_dds(&self) -> Result<CycloneParticipant, tickwire_dds::Error> {
         let config = DomainConfig { multicast: false, ..DomainConfig::default() };

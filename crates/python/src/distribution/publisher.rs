@@ -1,4 +1,4 @@
-//! Writing samples to shared memory.
+//! Publishes samples over shared memory.
 
 use super::place::Place;
 use super::{encode, topic_sets};
@@ -13,7 +13,7 @@ use tickwire_distribution::cdr::Encoder;
 use tickwire_distribution::{Delivery, Publisher as SamplePublisher, TopicSet};
 use tickwire_shm_transport::ShmParticipant;
 
-/// How long Python's signals may wait.
+/// Longest time between checks for Python's signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 
 /// Publishes samples over shared memory, for tests and tools.
@@ -33,7 +33,7 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 #[pyclass(module = "tickwire", frozen)]
 pub struct Publisher {
     sets: Vec<TopicSet>,
-    /// `None` once it has finished.
+    /// `None` after `finish`.
     state: Mutex<Option<State>>,
 }
 
@@ -63,7 +63,7 @@ impl Publisher {
         Ok(Self { sets, state: Mutex::new(Some(State { publisher, bytes: Vec::new() })) })
     }
 
-    /// Publishes a sample; members that are left out are 0, empty or false.
+    /// Publishes a sample; omitted members are 0, empty or false.
     #[pyo3(signature = (topic, /, **members))]
     fn publish(
         &self,
@@ -85,7 +85,7 @@ impl Publisher {
         written.map_err(|error| errors::usage(py, &error.to_string()))
     }
 
-    /// Waits for so many subscribers; False if they have not come within so many seconds.
+    /// Waits for this number of subscribers; False if they have not joined within `seconds`.
     #[pyo3(signature = (count = 1, seconds = 10.0))]
     fn wait_subscribers(&self, py: Python<'_>, count: u32, seconds: f64) -> PyResult<bool> {
         let begun = Instant::now();
@@ -108,7 +108,7 @@ impl Publisher {
         }
     }
 
-    /// Tells subscribers that this was all, or that it was stopped before, and how many samples there were.
+    /// Tells subscribers the number of samples, and that the feed is complete (`whole`) or was stopped early.
     #[pyo3(signature = (whole = true))]
     fn finish(&self, py: Python<'_>, whole: bool) -> PyResult<()> {
         let taken = self.lock().take();

@@ -9,7 +9,7 @@ use tickwire_distribution::Arrival;
 use tickwire_distribution::cdr::{Decoder, Encoding};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
 
-/// A sample that came. Its members are attributes, and items by name.
+/// A received sample. Members are attributes, and items by name.
 ///
 /// >>> import tempfile, tickwire
 /// >>> directory = tempfile.mkdtemp(dir="/dev/shm")
@@ -30,7 +30,7 @@ pub struct Sample {
     taken: Taken,
 }
 
-/// A sample as it was taken, before it is made an object.
+/// A received sample before its conversion to a Python object.
 #[derive(Clone, Debug)]
 pub struct Taken {
     pub set: usize,
@@ -41,7 +41,7 @@ pub struct Taken {
     pub number: u64,
     pub is_last_value: bool,
     pub publisher: Option<String>,
-    /// Samples of its writer that are missing right before it.
+    /// Number of samples of its writer missing directly before it.
     pub missed: u64,
 }
 
@@ -70,37 +70,37 @@ impl Sample {
         &self.topic
     }
 
-    /// When it was written, in nanoseconds since 1970-01-01 UTC, by the publisher's clock.
+    /// Time of writing, in nanoseconds since 1970-01-01 UTC, by the publisher's clock.
     #[getter]
     fn written_ns(&self) -> i64 {
         self.taken.written_ns
     }
 
-    /// When it was taken, in nanoseconds since 1970-01-01 UTC, by this machine's clock.
+    /// Time of reception, in nanoseconds since 1970-01-01 UTC, by this machine's clock.
     #[getter]
     fn taken_ns(&self) -> u64 {
         self.taken.taken_ns
     }
 
-    /// Its number among those of its writer, from 1.
+    /// Sequence number of the sample for its writer, from 1.
     #[getter]
     fn number(&self) -> u64 {
         self.taken.number
     }
 
-    /// Whether it is a last value, written before this subscriber came.
+    /// True for a last value, written before this subscriber joined.
     #[getter]
     fn is_last_value(&self) -> bool {
         self.taken.is_last_value
     }
 
-    /// Id of the publisher; None if it is in this process, over DDS.
+    /// Id of the publisher; None for a publisher in this process over DDS.
     #[getter]
     fn publisher(&self) -> Option<&str> {
         self.taken.publisher.as_deref()
     }
 
-    /// Samples of its writer that were lost right before it.
+    /// Number of samples of its writer lost directly before it.
     #[getter]
     fn missed(&self) -> u64 {
         self.taken.missed
@@ -132,12 +132,12 @@ impl Sample {
 }
 
 impl Sample {
-    /// Makes the object. Its bytes have been checked to be of this type.
+    /// Creates the object. The bytes have been checked against the type.
     pub fn new(py: Python<'_>, topic: &str, of: &StructType, taken: Taken) -> PyResult<Self> {
         let members = PyDict::new(py);
         let levels = vec![Level::Dict(members.clone())];
         let mut builder = Builder { py, levels, names: Vec::new(), failed: None };
-        // A walk has only errors of bytes that are not of the type.
+        // Walking fails only for bytes that do not match the type.
         if of.walk(&mut Decoder::new(&taken.bytes, taken.encoding), &mut builder).is_err() {
             return Err(pyo3::exceptions::PyValueError::new_err("a sample's bytes are damaged"));
         }
@@ -148,7 +148,7 @@ impl Sample {
     }
 }
 
-/// Where the next value goes.
+/// Container of the next value.
 enum Level<'py> {
     Dict(Bound<'py, PyDict>),
     /// The parts of a decimal.
@@ -159,11 +159,11 @@ enum Level<'py> {
     List(Bound<'py, PyList>),
 }
 
-/// Makes dictionaries and lists of a sample.
+/// Builds dictionaries and lists from a sample.
 struct Builder<'py> {
     py: Python<'py>,
     levels: Vec<Level<'py>>,
-    /// Names of the structures that have begun.
+    /// Names of the open structures.
     names: Vec<String>,
     failed: Option<PyErr>,
 }
@@ -203,7 +203,7 @@ impl Visitor for Builder<'_> {
         if let Some(Level::Decimal { mantissa, exponent }) = self.levels.last_mut() {
             match value {
                 Scalar::Int(value) if name == "mantissa" => *mantissa = value,
-                // The member has 32 bits.
+                // The member has 32 bits, so the conversion is lossless.
                 Scalar::Int(value) => *exponent = value as i32,
                 _ => {}
             }

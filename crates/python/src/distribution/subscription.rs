@@ -1,4 +1,4 @@
-//! Taking samples.
+//! Receives samples.
 
 use super::place::{Place, Transport};
 use super::sample::{Sample, Taken};
@@ -20,10 +20,10 @@ use tickwire_distribution::{
 };
 use tickwire_shm_transport::ShmParticipant;
 
-/// How long Python's signals may wait.
+/// Longest time between checks for Python's signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// A subscriber over the transport that was chosen.
+/// A subscriber over the selected transport.
 enum Over {
     Shm(Subscriber<ShmParticipant>),
     #[cfg(feature = "dds")]
@@ -69,21 +69,21 @@ impl Over {
     }
 }
 
-/// What a subscription works with.
+/// State of a subscription.
 struct State {
     /// `None` after `close`.
     over: Option<Over>,
-    /// Samples that came and were not asked for yet.
+    /// Received samples that were not yet requested.
     waiting: VecDeque<Taken>,
-    /// By topic and writer, the last number.
+    /// Last sequence number, by topic and writer.
     last: HashMap<(usize, u64), u64>,
-    /// Whether it goes on when a publisher's feed is done.
+    /// True to continue when a publisher's feed is done.
     stay: bool,
-    /// Accounts of publishers, once it is closed.
+    /// Statistics of the publishers, after `close`.
     accounts: Vec<FromPublisher>,
 }
 
-/// Samples that came, one after the other.
+/// Received samples, one after the other.
 #[pyclass(module = "tickwire", frozen)]
 pub struct Samples {
     sets: Arc<Vec<TopicSet>>,
@@ -91,7 +91,7 @@ pub struct Samples {
     state: Mutex<State>,
 }
 
-/// What is next.
+/// Result of waiting for a sample.
 enum Next {
     Sample(Taken),
     End,
@@ -158,7 +158,7 @@ impl Samples {
         }
     }
 
-    /// The next sample; None if none comes within so many seconds. StopIteration at the end.
+    /// The next sample; None if there is none within `seconds`. StopIteration at the end.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Sample>> {
         let span = Duration::try_from_secs_f64(seconds).map_err(|_| {
             PyValueError::new_err(format!("seconds {seconds}: expected seconds from 0 to 1.8e19"))
@@ -176,13 +176,13 @@ impl Samples {
         }
     }
 
-    /// The transport that was chosen: shm or dds.
+    /// The selected transport: shm or dds.
     #[getter]
     fn transport(&self) -> &'static str {
         self.transport
     }
 
-    /// What came from each publisher, and what is known to be lost.
+    /// Statistics of each publisher, with known losses.
     fn publishers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let accounts = py.detach(|| self.accounts());
         let list = PyList::empty(py);
@@ -192,19 +192,19 @@ impl Samples {
         Ok(list)
     }
 
-    /// Samples that were lost; None while that is not known.
+    /// Number of lost samples; None while unknown.
     #[getter]
     fn lost(&self, py: Python<'_>) -> Option<u64> {
         py.detach(|| self.accounts().iter().map(|account| account.lost).sum())
     }
 
-    /// Samples that are known to be missing between those that came.
+    /// Number of samples missing between the received ones.
     #[getter]
     fn missing(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.accounts().iter().map(|account| account.holes).sum())
     }
 
-    /// Ends it. Iteration stops.
+    /// Stops the subscription. Iteration ends.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             let mut state = self.lock();
@@ -232,7 +232,7 @@ impl Samples {
         Sample::new(py, &set.name, &set.of, taken)
     }
 
-    /// Waits with the GIL released. A publisher that is not read is told as a warning, once.
+    /// Waits with the GIL released. Warns once about each publisher that cannot be read.
     fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
         let next = py.detach(|| {
             let mut state = self.lock();
@@ -276,7 +276,7 @@ impl State {
     }
 }
 
-/// Subscribes over what is wanted, and says which transport it is.
+/// Subscribes over the requested transport, and returns which one it is.
 fn open(
     place: &Place,
     wanted: Transport,
@@ -328,7 +328,7 @@ fn subscriber<P: Participant>(
     Subscriber::new(participant, sets, delivery, options).map_err(|error| error.to_string())
 }
 
-/// The account of a publisher.
+/// Returns a publisher's statistics as a dictionary.
 fn told<'py>(py: Python<'py>, account: &FromPublisher) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("received", account.received())?;

@@ -1,4 +1,4 @@
-//! Arrow record batches of a type's messages.
+//! Arrow record batches of a message type.
 
 use crate::collected::Collected;
 use crate::errors;
@@ -19,12 +19,12 @@ use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
 use tickwire_fix::{Reader as MessageReader, Tag};
 use tickwire_fix_text::{Found, FoundAt, Place, Pull, examined};
 
-/// Rows of a batch, and bytes of their messages.
+/// Limits of a batch: rows, and bytes of their messages.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Record batches of the messages of one type, by the Arrow C stream interface: pyarrow, polars, pandas and DuckDB
-/// take them without copies. Each taker reads the log from its start.
+/// Record batches of the messages of one type, for the Arrow C stream interface: pyarrow, polars, pandas and
+/// DuckDB read them without copies. Each consumer reads the log from its start.
 ///
 /// >>> import pyarrow, pyarrow.parquet
 /// >>> import pathlib, tempfile
@@ -49,7 +49,7 @@ pub struct Batches {
     raised: Raised,
 }
 
-/// What ended the reading that was ended by an error last.
+/// The error that ended the last failed reading.
 type Raised = Arc<Mutex<Option<Fault>>>;
 
 impl Batches {
@@ -60,7 +60,7 @@ impl Batches {
 
 #[pymethods]
 impl Batches {
-    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -73,20 +73,20 @@ impl Batches {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// All batches, read with the GIL released; with `views`, strings are views of 16 bytes, as polars has them.
+    /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
     fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         Collected::read(py, reader, views)
     }
 
-    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
-    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    /// The error that ended the last failed reading; the consumer raises its own exception.
     #[getter]
     fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -103,14 +103,14 @@ struct Reader {
     is_ended: bool,
 }
 
-/// Rows of a batch in the making.
+/// Rows of a batch under construction.
 struct Rows {
     job: Job,
     msg_type: Vec<u8>,
     reader: MessageReader,
     builder: MessageBuilder,
     errors: Errors,
-    /// An error that comes behind the rows before it.
+    /// An error to be returned after the rows before it.
     fault: Option<Fault>,
 }
 
@@ -173,11 +173,11 @@ impl Reader {
 
 impl Rows {
     fn push(&mut self, place: &Place<'_>, found: Found<'_>) {
-        // Rows behind an error are not taken.
+        // Rows after an error are discarded.
         if self.fault.is_some() {
             return;
         }
-        // What is right needs no second look.
+        // A message without notes is valid: no second check.
         if let Found::Message { bytes, notes: [], is_completed: false } = found
             && let Ok(message) = self.reader.decode(bytes)
         {

@@ -10,10 +10,10 @@ use tickwire_fix::dictionary::{EnumValue, Problem, shipped};
 use tickwire_fix::{Dictionary as Rules, Tag};
 use tickwire_fix_text::{Names, Versions};
 
-/// Those that come with the product, each parsed when it is first needed.
+/// The dictionaries that are part of the package, each parsed on first use.
 static SHIPPED: LazyLock<Arc<Versions>> = LazyLock::new(Arc::default);
 
-/// The dictionary that was given, or those that come with the product.
+/// Returns the given dictionary, or those that are part of the package.
 pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
     given.map_or_else(|| SHIPPED.clone(), |dictionary| dictionary.versions.clone())
 }
@@ -57,7 +57,7 @@ impl Dictionary {
         Ok(Self::of(parse(xml)?, session.map(parse).transpose()?))
     }
 
-    /// One that comes with the product, such as "FIX.4.4" or "FIX44".
+    /// Returns a dictionary that is part of the package, such as "FIX.4.4" or "FIX44".
     #[staticmethod]
     fn version(py: Python<'_>, name: &str) -> PyResult<Self> {
         let wanted = name.replace('.', "");
@@ -69,13 +69,13 @@ impl Dictionary {
         Self::parse(py, text, None)
     }
 
-    /// BeginString of the version; for FIX 5.0 and later the name of the version, such as "FIX.5.0SP2".
+    /// BeginString of the version; for FIX 5.0 and later the version's name, such as "FIX.5.0SP2".
     #[getter]
     fn begin_string(&self) -> &str {
         self.names().application.begin_string()
     }
 
-    /// What is wrong with the file but does no harm, a line each.
+    /// Harmless errors in the file, one line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.names().application.warnings().iter().map(ToString::to_string).collect()
@@ -91,17 +91,17 @@ impl Dictionary {
         Ok(messages)
     }
 
-    /// The tag of a field; None if there is none of that name.
+    /// The tag of a field; None if no field has the name.
     fn tag(&self, name: &str) -> Option<u32> {
         self.names().field_named(name).map(|field| field.tag().0)
     }
 
-    /// The name of a field; None if there is none with that tag.
+    /// The name of a field; None if no field has the tag.
     fn name(&self, tag: u32) -> Option<&str> {
         self.names().field(Tag(tag)).map(|field| field.name())
     }
 
-    /// The values that a field may have, with their names; empty if it may have any.
+    /// The allowed values of a field, with their names; empty if any value is allowed.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
         let values = PyDict::new(py);
         let field = self.names().field_named(name);
@@ -133,7 +133,7 @@ fn read(path: &Path) -> Result<Rules, String> {
     Rules::parse_bytes(&bytes).map_err(|problems| lines(&format!("{name}: "), &problems.0))
 }
 
-/// Everything that is wrong, a line each.
+/// Formats all problems, one line each.
 fn lines(before: &str, problems: &[Problem]) -> String {
     let lines: Vec<String> = problems.iter().map(|problem| format!("{before}{problem}")).collect();
     lines.join("\n")

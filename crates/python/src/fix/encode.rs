@@ -1,4 +1,4 @@
-//! Messages to send, out of dictionaries of Python.
+//! Builds messages to send from Python dictionaries.
 
 use crate::fix::dictionary::{Dictionary, versions};
 use crate::fix::fault::Fault;
@@ -13,16 +13,16 @@ use tickwire_fix::{Dictionary as Rules, Tag, Writer};
 use tickwire_fix_session::Added;
 use tickwire_fix_text::Names;
 
-/// A message without what the session writes.
+/// A message without the fields that the session writes.
 #[derive(Clone, Default)]
 pub struct Outgoing {
     pub msg_type: String,
-    /// Of the header, ascending by tag.
+    /// Header fields, in order of their tags.
     pub head: Vec<(Tag, Vec<u8>)>,
     pub body: Vec<Written>,
 }
 
-/// A field, and the field of its length where it holds data.
+/// A field; for data, with the field of its length.
 #[derive(Clone)]
 pub struct Written {
     length: Option<Tag>,
@@ -31,7 +31,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Adds it to a message that is on its way.
+    /// Adds the field to an outgoing message.
     pub fn add_to(&self, added: &mut Added) {
         match self.length {
             Some(length) => added.data(length, self.tag, &self.value),
@@ -50,7 +50,7 @@ impl Outgoing {
         }
     }
 
-    /// A message of names or tags and values; groups are lists of such dictionaries.
+    /// Builds a message from field names or tags and values; groups are lists of such dictionaries.
     pub fn of(
         py: Python<'_>,
         message: &Bound<'_, PyDict>,
@@ -106,7 +106,7 @@ impl Encoder<'_, '_> {
         }
     }
 
-    /// Appends a field, or the entries of a group with their count before them.
+    /// Appends a field, or a group: its count and its entries.
     fn push(
         &self,
         out: &mut Vec<Written>,
@@ -122,7 +122,7 @@ impl Encoder<'_, '_> {
             matches!(field.field_type(), FieldType::Data | FieldType::XmlData)
         });
         let length = is_data.then(|| self.length_of(tag)).flatten();
-        // The length of data is written with them.
+        // Length fields are written with their data fields.
         if self.is_length(tag) {
             return Ok(());
         }
@@ -140,12 +140,12 @@ impl Encoder<'_, '_> {
         Ok(())
     }
 
-    /// What is wrong with a field, which is named.
+    /// Returns the error for a field, with its name.
     fn unfit(&self, tag: Tag, why: &str) -> PyErr {
         wrong(self.py, format!("{}: {why}", self.label(tag)), Some(tag.0))
     }
 
-    /// Name and tag of a field.
+    /// Returns name and tag of a field.
     fn label(&self, tag: Tag) -> String {
         match self.names.field(tag) {
             Some(field) => format!("{} ({tag})", field.name()),
@@ -153,7 +153,7 @@ impl Encoder<'_, '_> {
         }
     }
 
-    /// The field that has the length of a data field.
+    /// Returns the length field of a data field.
     fn length_of(&self, data: Tag) -> Option<Tag> {
         let found = |rules: &Rules| {
             let pairs = rules.data_fields();
@@ -214,20 +214,20 @@ impl Encoder<'_, '_> {
         Ok(())
     }
 
-    /// A value as on the wire.
+    /// Encodes a value as on the wire.
     fn value(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         wire(self.py, value)
     }
 }
 
-/// A value as on the wire.
+/// Encodes a value as on the wire.
 fn wire(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     static WIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let text = WIRE.import(py, "tickwire.fix._wire", "wire")?.call1((value,))?;
     Ok(text.cast::<PyBytes>()?.as_bytes().to_vec())
 }
 
-/// Fields to add, by tag or name, of a dictionary. Groups cannot be added.
+/// Returns the fields of a dictionary (by tag or name) to add to a message. Groups cannot be added.
 pub fn added(
     py: Python<'_>,
     fields: &Bound<'_, PyDict>,

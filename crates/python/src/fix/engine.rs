@@ -1,4 +1,4 @@
-//! FIX sessions: the engine, whose callbacks are methods of a Python object.
+//! FIX sessions: the engine; its callbacks are methods of a Python object.
 
 use crate::errors;
 use crate::fix::dictionary::{Dictionary, versions};
@@ -25,24 +25,24 @@ use tickwire_fix_session::{
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
 
-/// The Python object whose methods are called, and the sessions that it knows.
+/// The Python object with the callbacks, and the sessions it knows.
 struct Host {
     object: Py<PyAny>,
     versions: Arc<Versions>,
     known: Mutex<Vec<SessionId>>,
     keys: Mutex<HashMap<usize, SessionKey>>,
-    /// What a callback sends while a message is delivered, and on which thread.
+    /// Messages sent by a callback during the delivery of a message, and the thread of the delivery.
     outbox: Mutex<Option<(ThreadId, Vec<Queued>)>>,
 }
 
-/// A message to send, and who is told.
+/// A message to send, and the object to notify of the result.
 struct Queued {
     session: usize,
     outgoing: Outgoing,
     sending: Py<PyAny>,
 }
 
-/// An answer that somebody waits for.
+/// A pending answer that is waited for.
 struct Waiting {
     answer: Answer<Result<u64, SendError>>,
     sending: Py<PyAny>,
@@ -59,7 +59,7 @@ impl fmt::Debug for Host {
 }
 
 impl Host {
-    /// The index of a session, which Python is told of when it is new.
+    /// Returns the index of a session; tells Python about a new one.
     fn index(&self, id: &SessionId) -> usize {
         let index = {
             let mut known = lock(&self.known);
@@ -75,7 +75,8 @@ impl Host {
         index
     }
 
-    /// Calls Python. What the object itself does not catch is written to stderr by Python, and `None` returned.
+    /// Calls Python. For exceptions that the object does not catch, Python writes a traceback to stderr, and
+    /// this returns `None`.
     fn attached<R>(
         &self,
         call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<R>,
@@ -90,7 +91,8 @@ impl Host {
         Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions.clone()))
     }
 
-    /// Calls a method about a message that leaves, and which the application knows by `name`. It returns fields to add, or False to withhold the message.
+    /// Calls the callback `name` for an outgoing message. It returns fields to add, or False to withhold the
+    /// message.
     fn leaving(
         &self,
         (method, name): (&str, &str),
@@ -116,7 +118,7 @@ impl Host {
                 }
             }
         });
-        // A message that lacks what was to be added must not leave.
+        // If the fields could not be determined, the message must not be sent.
         let Some(fields) = fields.flatten() else { return Verdict::Withhold };
         for field in fields {
             field.add_to(out);
@@ -125,7 +127,7 @@ impl Host {
     }
 }
 
-/// Tells whoever sent a message what became of it.
+/// Notifies the sender of a message of its result.
 fn settle(sending: &Py<PyAny>, result: Result<u64, String>) {
     Python::attach(|py| {
         let (seq_num, error) = match result {
@@ -165,12 +167,12 @@ impl Hooks for HostHooks {
     }
 }
 
-/// What the engine tells.
+/// Receives the engine's events.
 struct Callbacks {
     host: Arc<Host>,
     handle: Option<EngineHandle>,
     waiting: Sender<Waiting>,
-    /// Logons and ends of connections that Python is not told of yet.
+    /// Logons and disconnects that were not yet reported to Python.
     events: Vec<(SessionKey, Event)>,
     ids: HashMap<SessionKey, usize>,
 }
@@ -178,7 +180,7 @@ struct Callbacks {
 enum Event {
     LoggedOn,
     Disconnected,
-    /// Why the connection ends, in words.
+    /// Reason of the disconnect, as text.
     Ends(String),
 }
 
@@ -190,7 +192,7 @@ impl Callbacks {
         index
     }
 
-    /// Tells of everything that happened so far.
+    /// Reports all pending events.
     fn tell(&mut self) {
         for (key, event) in std::mem::take(&mut self.events) {
             let Some(index) = self.ids.get(&key).copied() else { continue };
@@ -245,7 +247,7 @@ impl Callbacks {
     }
 }
 
-/// Asks an engine to send a message, and lets the answers be waited for.
+/// Asks an engine to send a message, and queues the answer to be waited for.
 fn request(
     handle: &EngineHandle,
     waiting: &Sender<Waiting>,
@@ -260,7 +262,7 @@ fn request(
     });
     match asked {
         Ok(answer) => {
-            // The thread that waits ends after all that send.
+            // The waiting thread outlives all senders.
             let _ = waiting.send(Waiting { answer, sending });
         }
         Err(error) => settle(&sending, Err(error.to_string())),
@@ -284,7 +286,7 @@ impl Application for Callbacks {
         match refused {
             Some(None) => Decision::Accept,
             Some(Some(text)) => Decision::Refuse { text },
-            // Who is not known to be let in stays out.
+            // Peers are refused unless the callback accepts them.
             None => Decision::Refuse { text: String::new() },
         }
     }
@@ -325,7 +327,7 @@ impl Application for Callbacks {
     }
 }
 
-/// An engine of the sessions of a settings file.
+/// An engine for the sessions of a settings file.
 #[pyclass(module = "tickwire.fix", frozen)]
 pub struct Engine {
     host: Arc<Host>,
@@ -341,7 +343,7 @@ pub struct Engine {
 
 #[pymethods]
 impl Engine {
-    /// Sets up the sessions of a settings file, whose text is given. `host` is told what happens.
+    /// Creates the sessions of a settings file from its text. Events are reported to `host`.
     #[new]
     #[pyo3(signature = (host, settings, is_acceptor, dictionary = None))]
     fn new(
@@ -400,13 +402,13 @@ impl Engine {
         })
     }
 
-    /// Where it listens.
+    /// Addresses on which it listens.
     #[getter]
     fn addresses(&self) -> Vec<(String, u16)> {
         self.addresses.clone()
     }
 
-    /// Keys of the settings that are not known.
+    /// Unknown keys of the settings.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
@@ -420,7 +422,7 @@ impl Engine {
         let ran = py.detach(|| {
             let ran = engine.run(&self.stop);
             engine.application_mut().tell();
-            // What waits for answers ends with all that send.
+            // The waiting thread ends when all senders are dropped.
             drop(engine);
             drop(lock(&self.waiting).take());
             ran
@@ -428,7 +430,8 @@ impl Engine {
         ran.map_err(|error| errors::usage(py, &error.to_string()))
     }
 
-    /// Tells senders what became of their messages, until the engine has ended. Runs on a thread of its own.
+    /// Reports the results of sent messages to their senders, until the engine has ended. Run it on a
+    /// separate thread.
     fn answer(&self, py: Python<'_>) {
         let Some(receiver) = lock(&self.receiver).take() else { return };
         py.detach(|| {
@@ -442,15 +445,15 @@ impl Engine {
         });
     }
 
-    /// Ends `run`.
+    /// Stops `run`.
     fn stop(&self) {
         self.stop.set();
-        // An engine that cannot be woken looks within a second.
+        // If waking fails, the engine checks for the stop within a second.
         let _: Result<(), HandleError> = self.handle.wake();
     }
 
-    /// Sends a message; `sending` is told what became of it. In a callback for a message that was received, the message
-    /// is stored together with the fact that the other was received.
+    /// Sends a message; the result is reported to `sending`. In the callback for a received message, the sent
+    /// message is stored in one step with the receipt of that message.
     fn send(
         &self,
         py: Python<'_>,
@@ -481,7 +484,7 @@ impl Engine {
         }
     }
 
-    /// Begins the end of a session's connection with a Logout.
+    /// Ends a session's connection with a Logout.
     fn logout(&self, py: Python<'_>, session: usize, text: String) -> PyResult<()> {
         let key = lock(&self.host.keys).get(&session).copied();
         let Some(key) = key else { return Ok(()) };
@@ -490,7 +493,7 @@ impl Engine {
                 session.logout(now, &text);
             }
         });
-        // It is done without its answer being waited for.
+        // Does not wait for the answer.
         asked.map(drop).map_err(|error| errors::usage(py, &error.to_string()))
     }
 }

@@ -6,7 +6,7 @@ use pyo3::types::PyList;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// An entry of a repeating group. Its fields are attributes, and items by name or tag.
+/// An entry of a repeating group. Fields are attributes, and items by name or tag.
 ///
 /// >>> from tickwire import fix
 /// >>> text = "8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|"
@@ -42,7 +42,7 @@ impl Entry {
         self.inner.raw(&self.path, &key).is_some()
     }
 
-    /// The value of a field; `default` if the entry does not have it.
+    /// The value of a field; `default` if the entry lacks it.
     #[pyo3(signature = (key, default = None))]
     fn get<'py>(
         &self,
@@ -54,12 +54,12 @@ impl Entry {
         Ok(get(py, &self.inner, &self.path, tag)?.or(default))
     }
 
-    /// The bytes of a value; None if the entry does not have the field.
+    /// The bytes of a value; None if the entry lacks the field.
     fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
         self.inner.raw(&self.path, &key).map(Cow::Borrowed)
     }
 
-    /// Names of the fields; tags where the dictionary has none.
+    /// Names of the fields; tags for fields that the dictionary lacks.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.inner.keys(py, &self.path)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a FIX message.
+//! Errors of FIX messages.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -6,27 +6,27 @@ use pyo3::types::PyType;
 use tickwire_fix::{Checks, Error, FrameFault, Message};
 use tickwire_fix_text::{Names, explained};
 
-/// One thing that is wrong.
+/// An error of a message.
 #[derive(Clone, Debug, Default)]
 pub struct Fault {
-    /// For people, with everything below.
+    /// Description that includes the other fields.
     pub text: String,
     pub tag: Option<u32>,
-    /// Of the field in the message, in bytes.
+    /// Offset of the field in the message, bytes.
     pub offset: Option<u32>,
-    /// SessionRejectReason (373); none where the message is garbled, which is to be ignored.
+    /// SessionRejectReason (373); `None` if the message is garbled, and must be ignored.
     pub reason: Option<u32>,
-    /// Of a text log, from 1.
+    /// Line of a text log, from 1.
     pub line: Option<u64>,
 }
 
 impl Fault {
-    /// Something that no field tells.
+    /// Creates an error without a field.
     pub fn of_text(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
-    /// A frame that is wrong.
+    /// Creates the error of a frame.
     pub fn of_frame(fault: &FrameFault, message: &Message<'_, '_>) -> Self {
         let (tag, offset) = match fault {
             FrameFault::BodyLength { .. } => (9, message.field_offset(1)),
@@ -36,7 +36,7 @@ impl Fault {
         Self { text: fault.to_string(), tag: Some(tag), offset, ..Self::default() }
     }
 
-    /// What a session would reject a message for.
+    /// Creates the error for which a session would reject a message.
     pub fn of_error(error: &Error, message: &Message<'_, '_>, names: Names<'_>) -> Self {
         Self {
             text: explained(error, message, Some((names.session, names.application))),
@@ -47,14 +47,14 @@ impl Fault {
         }
     }
 
-    /// All of them in one, at the place of the first that has one; none of none.
+    /// Joins errors to one, at the position of the first that has one; `None` without errors.
     pub fn together(faults: &[Self]) -> Option<Self> {
         let first = faults.iter().find(|fault| fault.tag.is_some()).or(faults.first())?;
         let texts: Vec<&str> = faults.iter().map(|fault| fault.text.as_str()).collect();
         Some(Self { text: texts.join("; "), ..first.clone() })
     }
 
-    /// As an exception.
+    /// Converts the error to an exception.
     pub fn exception(self, py: Python<'_>) -> PyErr {
         let Self { text, tag, offset, reason, line } = self;
         static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -1,4 +1,4 @@
-//! What a message in Python holds: its bytes, and where its fields are once someone asks.
+//! Data of a message in Python: its bytes, and an index of its fields, created on first use.
 
 use crate::fix::entry::Entry;
 use crate::fix::fault::Fault;
@@ -11,13 +11,13 @@ use std::sync::{Arc, OnceLock};
 use tickwire_fix::{Field, Message, Reader, Tag};
 use tickwire_fix_text::{FoundAt, Names, Node, Versions};
 
-/// A message: `8=` to its last delimiter, with 8, 9 and 35 in front.
+/// A message: the bytes from `8=` to the last delimiter, beginning with the tags 8, 9 and 35.
 pub struct Inner {
     pub bytes: Vec<u8>,
-    /// What is wrong with its frame.
+    /// Errors of its frame.
     pub faults: Vec<Fault>,
     pub versions: Arc<Versions>,
-    /// Where it was found.
+    /// Position in the log or capture.
     pub place: FoundAt,
     layout: OnceLock<Layout>,
 }
@@ -31,19 +31,20 @@ struct Layout {
 #[derive(Clone, Copy)]
 struct Place {
     tag: Tag,
-    /// Of the value.
+    /// Start of the value.
     start: u32,
     end: u32,
 }
 
-/// From a list of fields into the entry of a group: which field counts the group, and which entry.
+/// Step from a list of fields to an entry of a group: the field with the group's count, and the entry's
+/// index.
 #[derive(Clone, Copy)]
 pub struct Step {
     pub node: usize,
     pub entry: usize,
 }
 
-/// A field, as users ask for it.
+/// A field, by name or tag.
 pub enum Key {
     Tag(u32),
     Name(String),
@@ -67,18 +68,18 @@ impl<'py> FromPyObject<'_, 'py> for Key {
 }
 
 impl Inner {
-    /// A message, which [`Reader::examine`] takes.
+    /// Creates a message from bytes that [`Reader::examine`] accepts.
     pub fn new(bytes: Vec<u8>, faults: Vec<Fault>, versions: Arc<Versions>) -> Self {
         let place = FoundAt::default();
         Self { bytes, faults, versions, place, layout: OnceLock::new() }
     }
 
-    /// The message of a log.
+    /// Adds the message's position in a log.
     pub fn with_place(self, place: FoundAt) -> Self {
         Self { place, ..self }
     }
 
-    /// Calls `with` with the message and its names.
+    /// Calls `with` with the message and its field names.
     pub fn read<R>(&self, with: impl FnOnce(Message<'_, '_>, Names<'_>) -> R) -> R {
         let mut reader = Reader::new();
         let (message, _) = reader.examine(&self.bytes).expect("it was examined before");
@@ -107,14 +108,14 @@ impl Inner {
         self.versions.names_of(self.field(0).value, version.map(|field| field.value))
     }
 
-    /// The fields of the message, or of the entry at a path.
+    /// Returns the fields of the message, or of the entry at a path.
     pub fn nodes(&self, path: &[Step]) -> &[Node] {
         path.iter().fold(&self.layout().nodes, |nodes, step| {
             nodes[step.node].entries.as_ref().map_or(nodes, |entries| &entries[step.entry])
         })
     }
 
-    /// The tag of a field; none for a name that no dictionary has.
+    /// Returns the tag of a field; `None` for a name that no dictionary has.
     pub fn tag(&self, key: &Key) -> Option<Tag> {
         match key {
             Key::Tag(tag) => Some(Tag(*tag)),
@@ -122,18 +123,18 @@ impl Inner {
         }
     }
 
-    /// The place of a field among those of a path.
+    /// Returns the index of a field among those at a path.
     fn find(&self, path: &[Step], tag: Tag) -> Option<usize> {
         self.nodes(path).iter().position(|node| self.field(node.at).tag == tag)
     }
 
-    /// The value of a field, as on the wire.
+    /// Returns the value of a field as on the wire.
     pub fn raw(&self, path: &[Step], key: &Key) -> Option<&[u8]> {
         let node = self.find(path, self.tag(key)?)?;
         Some(self.field(self.nodes(path)[node].at).value)
     }
 
-    /// Names of fields; tags where the dictionary has none.
+    /// Returns the names of fields; tags for fields that the dictionary lacks.
     pub fn keys<'py>(&self, py: Python<'py>, path: &[Step]) -> PyResult<Bound<'py, PyList>> {
         let (names, keys) = (self.names(), PyList::empty(py));
         for node in self.nodes(path) {
@@ -160,7 +161,7 @@ impl Place {
     }
 }
 
-/// The value of a field; a list of entries if it counts a group.
+/// Returns the value of a field; for a group's count, the list of its entries.
 pub fn get<'py>(
     py: Python<'py>,
     inner: &Arc<Inner>,
@@ -181,7 +182,7 @@ pub fn get<'py>(
     Ok(Some(list.into_any()))
 }
 
-/// The value of a field by name; None where the message has none.
+/// Returns the value of a field by name; None if the message lacks it.
 pub fn attribute<'py>(
     py: Python<'py>,
     inner: &Arc<Inner>,
@@ -194,7 +195,7 @@ pub fn attribute<'py>(
     }
 }
 
-/// The value of a field by name or tag.
+/// Returns the value of a field by name or tag.
 pub fn item<'py>(
     py: Python<'py>,
     inner: &Arc<Inner>,

@@ -17,17 +17,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tickwire_fix_text::{Found, Place, Pull, Source, Versions};
 
-/// Errors kept; further ones are only counted.
+/// Most errors kept; further ones are only counted.
 const ERRORS_MAX: usize = 10_000;
 
-/// What was wrong with the messages of a log.
+/// Errors of the messages in a log.
 #[derive(Default)]
 struct Kept {
     faults: Vec<Fault>,
     count: u64,
 }
 
-/// The errors of all that reads a log.
+/// Shared by all readings of a log.
 #[derive(Clone)]
 pub struct Errors {
     is_raised: bool,
@@ -39,7 +39,7 @@ impl Errors {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a fault. Returns it if it is to be raised.
+    /// Records a fault. Returns it if it must be raised.
     pub fn note(&self, fault: Fault) -> Option<Fault> {
         let mut kept = self.lock();
         kept.count += 1;
@@ -50,17 +50,17 @@ impl Errors {
     }
 }
 
-/// How a log is read.
+/// Options for reading a log.
 #[derive(Clone)]
 pub struct Job {
     pub source: Source,
     pub versions: Arc<Versions>,
-    /// Whether a message whose frame is wrong is an error.
+    /// True if an invalid frame is an error.
     pub checks: bool,
 }
 
 impl Job {
-    /// Takes what was found as a message, or says what is wrong with it.
+    /// Converts what was found to a message, or returns its error.
     pub fn message(&self, place: &Place<'_>, found: Found<'_>) -> Result<Inner, Fault> {
         let read = inner(found, self.versions.clone());
         let checked = read.and_then(|read| match Fault::together(&read.faults) {
@@ -70,7 +70,7 @@ impl Job {
         checked.map_err(|fault| self.placed(place, fault))
     }
 
-    /// A fault with its place in the file.
+    /// Adds the position in the file to a fault.
     pub fn placed(&self, place: &Place<'_>, fault: Fault) -> Fault {
         let text = format!("{}: {place}: {}", self.source.path.display(), fault.text);
         Fault { text, line: place.at.line, ..fault }
@@ -101,7 +101,7 @@ pub fn open(
         return Err(PyValueError::new_err("a separator has at least one byte"));
     }
     let source = Source { path, separator };
-    // What is wrong with the file is told at once.
+    // Reports an unreadable file immediately.
     py.detach(|| source.open()).map_err(|text| errors::usage(py, &text))?;
     let job = Job { source, versions: versions(dictionary), checks };
     let errors = Errors { is_raised, kept: Arc::default() };
@@ -125,14 +125,14 @@ impl Log {
         Ok(Messages { reading: Mutex::new(Reading { pull, queue: VecDeque::new() }), job, errors })
     }
 
-    /// What was wrong, as exceptions: the first 10,000 of all that read this log so far.
+    /// Errors as exceptions: the first 10,000 of all readings of this log so far.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         let faults = self.errors.lock().faults.clone();
         faults.into_iter().map(|fault| fault.exception(py).into_value(py).into_any()).collect()
     }
 
-    /// How much was wrong.
+    /// Number of errors.
     #[getter]
     fn error_count(&self) -> u64 {
         self.errors.lock().count
@@ -147,7 +147,7 @@ impl Log {
         Ok(counts)
     }
 
-    /// Record batches of a type's messages, a row a message.
+    /// Record batches of a type's messages, one row per message.
     #[pyo3(signature = (msg_type = None, fields = None, all = false, floats = false))]
     fn batches(
         &self,
@@ -164,7 +164,7 @@ impl Log {
 }
 
 impl Log {
-    /// What is in the log, which is read once for that.
+    /// Returns the survey of the log; reads the log once for it.
     fn survey(&self, py: Python<'_>) -> PyResult<&Survey> {
         if let Some(survey) = self.survey.get() {
             return Ok(survey);
@@ -203,9 +203,9 @@ impl Messages {
     }
 }
 
-/// What is raised in place of a message.
+/// What is raised instead of returning a message.
 enum End {
-    /// The file cannot be read on.
+    /// The rest of the file cannot be read.
     File(String),
     Message(Box<Fault>),
 }

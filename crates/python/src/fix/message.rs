@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tickwire_fix::{Printed, Validator};
 
-/// A message. Its fields are attributes, and items by name or tag.
+/// A message. Fields are attributes, and items by name or tag.
 ///
 /// >>> from tickwire import fix
 /// >>> text = "8=FIX.4.4|9=54|35=D|55=MSFT|54=1|44=10.50|453=1|448=BANK|447=D|452=3|10=113|"
@@ -50,7 +50,7 @@ impl Message {
         self.inner.read(|message, _| String::from_utf8_lossy(message.msg_type()).into_owned())
     }
 
-    /// Name of the message type; None if the dictionary does not have it.
+    /// Name of the message type; None if the dictionary lacks it.
     #[getter]
     fn name(&self) -> Option<String> {
         let name = |message: tickwire_fix::Message<'_, '_>, names: tickwire_fix_text::Names<'_>| {
@@ -59,7 +59,7 @@ impl Message {
         self.inner.read(name)
     }
 
-    /// What is wrong with its frame, in words.
+    /// Errors of its frame, as text.
     #[getter]
     fn wrong(&self) -> Vec<String> {
         self.inner.faults.iter().map(|fault| fault.text.clone()).collect()
@@ -98,7 +98,8 @@ impl Message {
         )
     }
 
-    /// As `tickwire fix decode --format jsonl` writes it; numbers with a point are `decimal.Decimal`.
+    /// The JSON form of `tickwire fix decode --format jsonl`; numbers with a decimal point are
+    /// `decimal.Decimal`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -110,7 +111,8 @@ impl Message {
         LOADS.import(py, "json", "loads")?.call((PyBytes::new(py, &json),), Some(&options))
     }
 
-    /// What is wrong with it, as errors that are not raised: of its frame, then what a session would reject it for first.
+    /// Returns its errors without raising them: those of its frame, then the first one for which a session
+    /// would reject it.
     #[pyo3(signature = (dictionary = None))]
     fn validate(&self, py: Python<'_>, dictionary: Option<&Dictionary>) -> Vec<Py<PyAny>> {
         let versions =
@@ -145,7 +147,7 @@ impl Message {
         self.inner.raw(&[], &key).is_some()
     }
 
-    /// The value of a field; `default` if the message does not have it.
+    /// The value of a field; `default` if the message lacks it.
     #[pyo3(signature = (key, default = None))]
     fn get<'py>(
         &self,
@@ -157,12 +159,12 @@ impl Message {
         Ok(get(py, &self.inner, &[], tag)?.or(default))
     }
 
-    /// The bytes of a value; None if the message does not have the field.
+    /// The bytes of a value; None if the message lacks the field.
     fn raw(&self, key: Key) -> Option<Cow<'_, [u8]>> {
         self.inner.raw(&[], &key).map(Cow::Borrowed)
     }
 
-    /// Names of the fields, without those of entries; tags where the dictionary has none.
+    /// Names of the fields, without those of entries; tags for fields that the dictionary lacks.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.inner.keys(py, &[])
     }

@@ -19,7 +19,7 @@ mod values;
 use crate::without_net::engine;
 use pyo3::prelude::*;
 
-/// FIX in Rust, for the package `tickwire.fix`, which imports it as `tickwire.fix._native`.
+/// FIX in Rust for the package `tickwire.fix`, which imports this module as `tickwire.fix._native`.
 #[pymodule(name = "fix")]
 pub mod native {
     use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! One message out of bytes or text.
+//! Parses one message from bytes or text.
 
 use crate::fix::dictionary::{Dictionary, versions};
 use crate::fix::fault::Fault;
@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use tickwire_fix::Reader;
 use tickwire_fix_text::{Found, Paused, Scanner, Versions};
 
-/// A scanner for any separators, whose patterns are made once.
+/// A scanner for any separator; its patterns are compiled once.
 static SCANNER: LazyLock<Paused> = LazyLock::new(|| Paused::new(None));
 
 /// Bytes, or text in UTF-8.
@@ -31,7 +31,7 @@ impl Text {
     }
 }
 
-/// The only message of a text. `separator` stands between fields; found unless given.
+/// Parses the only message of a text. `separator` separates fields; detected by default.
 #[pyfunction]
 #[pyo3(signature = (text, separator = None, dictionary = None, checks = true))]
 pub fn parse(
@@ -51,7 +51,7 @@ pub fn parse(
 }
 
 fn only(text: &[u8], separator: Option<&[u8]>, versions: Arc<Versions>) -> Result<Inner, Fault> {
-    // As on the wire it needs no search.
+    // A message in wire format needs no search.
     if separator.is_none_or(|separator| separator == b"\x01") && Reader::new().decode(text).is_ok()
     {
         return Ok(Inner::new(text.to_vec(), Vec::new(), versions));
@@ -70,7 +70,7 @@ fn only(text: &[u8], separator: Option<&[u8]>, versions: Arc<Versions>) -> Resul
     inner(found.found(), versions)
 }
 
-/// A message that was found, with what is wrong with its frame.
+/// Returns a message that was found, with the errors of its frame.
 pub fn inner(found: Found<'_>, versions: Arc<Versions>) -> Result<Inner, Fault> {
     let (bytes, notes, is_completed) = match found {
         Found::Broken(text) => return Err(Fault::of_text(text)),

@@ -1,4 +1,4 @@
-//! Which messages and fields a log has.
+//! Determines which messages and fields a log has.
 
 use crate::fix::log::Job;
 use crate::signals;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tickwire_fix::{Message, Reader, Tag};
 use tickwire_fix_text::{FRAME_TAGS, Found, Names, Versions, examined};
 
-/// Tags below are noted in an array.
+/// Tags below this limit are recorded in an array.
 const DENSE_TAGS: usize = 4096;
 
 /// Messages by MsgType.
@@ -15,22 +15,22 @@ pub struct Survey {
     pub types: BTreeMap<Vec<u8>, Seen>,
 }
 
-/// What the messages of a type have.
+/// Fields of a type's messages.
 #[derive(Default)]
 pub struct Seen {
     pub count: u64,
     dense: Vec<bool>,
     sparse: BTreeSet<u32>,
-    /// BeginString and ApplVerID of the first.
+    /// BeginString and ApplVerID of the first message.
     version: (Vec<u8>, Option<Vec<u8>>),
 }
 
-/// The columns that were chosen.
+/// The selected columns.
 #[derive(Clone)]
 pub struct Chosen {
     pub msg_type: Vec<u8>,
     pub version: (Vec<u8>, Option<Vec<u8>>),
-    /// All that the dictionary has, if none.
+    /// Tags of the columns; `None` for all fields of the dictionary.
     pub tags: Option<BTreeSet<u32>>,
 }
 
@@ -41,12 +41,12 @@ impl Chosen {
 }
 
 impl Survey {
-    /// Reads a log. What is wrong is told when rows are taken.
+    /// Reads a log. Errors are reported later, when rows are read.
     pub fn of(job: &Job) -> Result<Self, String> {
         let (mut survey, mut reader) = (Self::default(), Reader::new());
         let mut pull = job.source.open()?;
         while pull.step(&mut |_, found| {
-            // What is right needs no second look.
+            // A message without notes is valid: no second check.
             if let Found::Message { bytes, notes: [], is_completed: false } = found
                 && let Ok(message) = reader.decode(bytes)
             {
@@ -75,7 +75,7 @@ impl Survey {
         }
     }
 
-    /// The columns for a type: those that its messages have, those that are named, or all of the dictionary.
+    /// Selects the columns for a type: those in its messages, the named ones, or all of the dictionary.
     pub fn choose(
         &self,
         versions: &Versions,

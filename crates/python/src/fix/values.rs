@@ -1,4 +1,4 @@
-//! Values of FIX fields as Python's.
+//! Converts FIX values to Python.
 
 use crate::fix::fault::Fault;
 use pyo3::prelude::*;
@@ -10,8 +10,8 @@ use tickwire_fix::{Error, Field};
 
 const PICOS_PER_MICRO: u64 = 1_000_000;
 
-/// A value by the type of its field: text without one. Digits of a time behind its microseconds are left out, as
-/// Python's times have none.
+/// Converts a value by the type of its field; without a type to text. Times are truncated to microseconds,
+/// the resolution of Python.
 pub fn native<'py>(
     py: Python<'py>,
     field: &Field<'_>,
@@ -59,7 +59,7 @@ pub fn native<'py>(
     })
 }
 
-/// Text, or bytes that are none.
+/// Returns text, or bytes if the value is not valid text.
 fn text<'py>(py: Python<'py>, field: &Field<'_>) -> PyResult<Bound<'py, PyAny>> {
     Ok(match std::str::from_utf8(field.value) {
         Ok(text) => PyString::new(py, text).into_any(),
@@ -107,7 +107,7 @@ fn micros(time: UtcTime) -> u32 {
     u32::try_from(time.picos() / PICOS_PER_MICRO).unwrap_or_default()
 }
 
-/// A value that its type does not allow.
+/// Returns the error for a value that is invalid for its type.
 fn unfit(py: Python<'_>, field: &Field<'_>, error: &Error) -> PyErr {
     let reason = error.session_reject_reason().map(|reason| reason.code());
     let text = format!("{error}; found '{}'", field.value.escape_ascii());
@@ -115,7 +115,7 @@ fn unfit(py: Python<'_>, field: &Field<'_>, error: &Error) -> PyErr {
     Fault { text, tag, offset, reason, line: None }.exception(py)
 }
 
-/// A value that FIX allows and Python has no object for: a leap second, the year 0.
+/// Returns the error for a valid FIX value without a Python equivalent: a leap second, the year 0.
 fn no_such(py: Python<'_>, field: &Field<'_>, error: &PyErr) -> PyErr {
     let error = format!("Python has no such time ({}): take it by raw()", error.value(py));
     let mut fault = Fault::of_text(format!("{error}; found '{}'", field.value.escape_ascii()));

@@ -1,4 +1,4 @@
-//! A channel of a feed file, with its templates compiled.
+//! A channel of a feed file, with compiled templates.
 
 use crate::errors;
 use crate::templates::{self, compile};
@@ -16,15 +16,15 @@ use tickwire_net::channel_settings::{
     ChannelSettings, channel_settings, define, handler_options, key_tags, sequencing,
 };
 
-/// A channel that is ready to be received.
+/// A channel that is ready to receive.
 pub struct Channel {
-    /// What the feed file says of it.
+    /// Settings of the channel in the feed file.
     pub settings: ChannelSettings,
-    /// Captures in place of its sockets; its lines are told apart by group and port.
+    /// Captures to read instead of sockets; packets are assigned to lines by group and port.
     pub captures: Vec<PathBuf>,
-    /// How packets are handled.
+    /// Options of the handler.
     pub options: HandlerOptions,
-    /// Where sequence numbers are, where they are in messages.
+    /// Location of sequence numbers, if they are in messages.
     pub seq_num: SeqNumField,
     /// The compiled templates.
     pub program: Arc<Program>,
@@ -34,7 +34,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Reads a feed file and the templates that it names.
+    /// Reads a feed file and its templates.
     pub fn load(
         py: Python<'_>,
         path: &Path,
@@ -100,17 +100,17 @@ impl Channel {
         Ok(Self { settings, captures, options, seq_num, program, decoding, choice, key })
     }
 
-    /// Whether captures are read: those that were named, else those of the feed file.
+    /// True if captures are read: the given ones, otherwise those of the feed file.
     pub fn is_captured(&self) -> bool {
         !self.captures.is_empty() || !self.settings.captures.is_empty()
     }
 
-    /// What decodes for a handler.
+    /// Returns the decoding engine for a handler.
     pub fn engine(&self) -> Dynamic {
         Dynamic::new(Decoder::with_options(self.program.clone(), self.decoding), &self.seq_num)
     }
 
-    /// A handler before its first packet.
+    /// Creates a handler.
     pub fn handler(&self) -> Result<Handler<Dynamic, BookAdapter>, String> {
         let books = BookAdapter::new(&self.program, self.choice, &self.key);
         let made = Handler::new(self.options.clone(), || self.engine(), books);

@@ -1,4 +1,4 @@
-//! Gathers what a handler tells, for Python to take.
+//! Collects the handler's events for Python.
 
 use super::event::{Book, Event, Gap, Notice, Trade};
 use crate::message::Owned;
@@ -12,7 +12,7 @@ use tickwire_feed::market::{MarketEvent, Snapshot, StatusScope};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
 use tickwire_net::Stop;
 
-/// What may be wanted of a handler.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Message,
@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of that name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "message" => Self::Message,
@@ -36,11 +36,11 @@ impl Kind {
     }
 }
 
-/// What is wanted; the rest is not copied.
+/// Selected events; others are not copied.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub kinds: Vec<Kind>,
-    /// Most levels a side.
+    /// Most levels per side.
     pub depth: usize,
 }
 
@@ -50,11 +50,11 @@ impl Wanted {
     }
 }
 
-/// Events between the thread that makes them and those that take them.
+/// Queue of events between the handler's thread and the consumers.
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    /// Most events that wait: who makes more waits until some are taken.
+    /// Capacity: a producer waits while the queue is full.
     len_max: usize,
     stop: Stop,
 }
@@ -62,7 +62,7 @@ pub struct Queue {
 #[derive(Default)]
 struct State {
     events: VecDeque<Event>,
-    /// How it ended, once it has.
+    /// Result, after the end.
     end: Option<Result<(), String>>,
 }
 
@@ -77,7 +77,7 @@ impl Queue {
 
     fn push(&self, event: Event) {
         let mut state = self.lock();
-        // Sockets keep what comes meanwhile, as far as their buffers go; what is lost beyond is a gap.
+        // Meanwhile the sockets buffer packets; packets lost beyond that are gaps.
         while state.events.len() >= self.len_max && !self.stop.is_set() {
             let waited = self.changed.wait_timeout(state, Duration::from_millis(100));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -86,26 +86,26 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Notes that nothing more comes.
+    /// Marks the end of the events.
     pub fn end(&self, how: Result<(), String>) {
         self.lock().end.get_or_insert(how);
         self.changed.notify_all();
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event, if there is one.
     pub fn pop(&self) -> Option<Event> {
         let event = self.lock().events.pop_front();
         self.changed.notify_all();
         event
     }
 
-    /// How it ended: told once all events were taken.
+    /// Returns the result, once all events are taken.
     pub fn take_end(&self) -> Option<Result<(), String>> {
         let state = self.lock();
         if state.events.is_empty() { state.end.clone() } else { None }
     }
 
-    /// Waits for an event or the end, so long.
+    /// Waits for an event or the end, at most `span`.
     pub fn wait(&self, span: Duration) {
         let until = Instant::now() + span;
         let mut state = self.lock();
@@ -120,13 +120,13 @@ impl Queue {
     }
 }
 
-/// Copies what is wanted into a queue.
+/// Copies selected events to a queue.
 pub struct Collect {
     pub queue: Arc<Queue>,
     pub wanted: Wanted,
-    /// Added to the handler's times, it makes them nanoseconds since 1970-01-01 UTC.
+    /// Offset from the handler's times to nanoseconds since 1970-01-01 UTC.
     pub epoch_ns: u64,
-    /// The time of what is told without one.
+    /// Time for events without their own.
     pub now_ns: u64,
 }
 

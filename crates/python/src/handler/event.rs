@@ -1,4 +1,4 @@
-//! What a handler tells, as Python objects.
+//! Events of a handler as Python objects.
 
 use crate::message::{Message, Owned};
 use crate::values::decimal;
@@ -8,7 +8,7 @@ use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::market::{BookKind, Trade as FeedTrade, TradeAction};
 use tickwire_feed::recovery::{BookChange, Recovery};
 
-/// Something that a handler told.
+/// An event of a handler.
 pub enum Event {
     Message(Owned),
     Book(Book),
@@ -18,7 +18,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// As an object of its class.
+    /// Converts the event to an object of its Python class.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         Ok(match self {
             Self::Message(owned) => Bound::new(py, Message::from(owned))?.into_any(),
@@ -34,12 +34,12 @@ fn amount(py: Python<'_>, amount: Amount) -> PyResult<Bound<'_, PyAny>> {
     decimal(py, amount.mantissa, amount.exponent)
 }
 
-/// The double nearest to an amount.
+/// Returns the double nearest to an amount.
 fn double(amount: Amount) -> f64 {
     format!("{}e{}", amount.mantissa, amount.exponent).parse().unwrap_or(f64::NAN)
 }
 
-/// A book after a message, a gap or a snapshot. It is empty while it is stale.
+/// A book after a message, gap or snapshot. It is empty while stale.
 ///
 /// >>> import tempfile, tickwire, tickwire.simulate
 /// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -58,19 +58,19 @@ fn double(amount: Amount) -> f64 {
 ///        [[11268.75,   380.  ]]])
 #[pyclass(module = "tickwire", frozen)]
 pub struct Book {
-    /// The instrument, as the feed names it.
+    /// The instrument, as named by the feed.
     #[pyo3(get)]
     instrument: String,
-    /// Symbol, where a definition or the feed file says it.
+    /// Symbol, if a definition or the feed file has it.
     #[pyo3(get)]
     symbol: Option<String>,
-    /// outright or implied.
+    /// Kind of book: outright or implied.
     #[pyo3(get)]
     kind: &'static str,
     /// Nanoseconds since 1970-01-01 UTC.
     #[pyo3(get)]
     time: u64,
-    /// Why it may not be trusted; None where it is fresh.
+    /// Why the book is stale; None if it is fresh.
     #[pyo3(get)]
     stale: Option<String>,
     bids: Vec<Level>,
@@ -78,7 +78,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// The book that changed, with at most `depth` levels a side.
+    /// Copies a changed book, with at most `depth` levels per side.
     pub fn new(change: &BookChange, recovery: &Recovery, depth: usize, time: u64) -> Self {
         let instruments = recovery.instruments();
         let found = change.state.and_then(|()| recovery.book(change.instrument, change.kind));
@@ -103,7 +103,7 @@ impl Book {
     }
 }
 
-/// Levels as tuples of price, size and number of orders.
+/// Returns levels as tuples of price, size and number of orders.
 pub fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
     levels
         .iter()
@@ -116,26 +116,26 @@ pub fn levels<'py>(py: Python<'py>, levels: &[Level]) -> PyResult<Vec<Bound<'py,
 
 #[pymethods]
 impl Book {
-    /// Whether it may be trusted.
+    /// True if the book is fresh.
     #[getter]
     const fn is_fresh(&self) -> bool {
         self.stale.is_none()
     }
 
-    /// Levels of the bid side, the best first: price, size, number of orders.
+    /// Bid levels, best first: price, size, number of orders.
     #[getter]
     fn bids<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         levels(py, &self.bids)
     }
 
-    /// Levels of the offer side, the best first.
+    /// Offer levels, best first.
     #[getter]
     fn asks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         levels(py, &self.offers)
     }
 
-    /// A numpy array of doubles, of the shape (2, levels, 2): bids and offers, the best first, price and size. Levels
-    /// that are not there are NaN, and so is all of a stale book.
+    /// A numpy array of doubles with shape (2, levels, 2): bids and offers, best first, price and size.
+    /// Missing levels are NaN; all are in a stale book.
     #[pyo3(signature = (levels = 10))]
     fn to_numpy<'py>(&self, py: Python<'py>, levels: usize) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy")?;
@@ -181,24 +181,24 @@ impl Book {
 /// (None, None, 100000010, 12, 1795168800010178108)
 #[pyclass(module = "tickwire", frozen)]
 pub struct Trade {
-    /// The instrument, as the feed names it.
+    /// The instrument, as named by the feed.
     #[pyo3(get)]
     instrument: String,
-    /// new, change or delete.
+    /// Action: new, change or delete.
     #[pyo3(get)]
     action: &'static str,
     price: Option<Amount>,
     size: Option<Amount>,
-    /// buy or sell: who took.
+    /// Side of the aggressor: buy or sell.
     #[pyo3(get)]
     aggressor: Option<&'static str>,
-    /// The exchange's name for it.
+    /// The exchange's id of the trade.
     #[pyo3(get)]
     id: Option<String>,
     /// The exchange's date, YYYYMMDD.
     #[pyo3(get)]
     exchange_date: Option<u64>,
-    /// The exchange's time in the digits of the feed, such as HHMMSSmmm.
+    /// The exchange's time as the digits of the feed, such as HHMMSSmmm.
     #[pyo3(get)]
     exchange_time: Option<u64>,
     /// Sequence number of the packet.
@@ -261,7 +261,7 @@ impl Trade {
     }
 }
 
-/// Sequence numbers that no line brought.
+/// A gap: sequence numbers received on no line.
 ///
 /// >>> import tempfile, tickwire, tickwire.simulate
 /// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, loss=0.2)
@@ -271,9 +271,9 @@ impl Trade {
 /// 24 24 1 1795168800023978654
 #[pyclass(module = "tickwire", frozen, get_all)]
 pub struct Gap {
-    /// The first missing number.
+    /// The first missing sequence number.
     pub first: u64,
-    /// The last missing number.
+    /// The last missing sequence number.
     pub last: u64,
     /// Nanoseconds since 1970-01-01 UTC.
     pub time: u64,
@@ -290,7 +290,7 @@ impl Gap {
     }
 }
 
-/// Something else that happened.
+/// Another event of the handler.
 ///
 /// >>> import tempfile, tickwire, tickwire.simulate
 /// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -301,9 +301,9 @@ impl Gap {
 /// snapshot 20000: the book equals the snapshot 1795168800002806538
 #[pyclass(module = "tickwire", frozen, get_all)]
 pub struct Notice {
-    /// reset, status, snapshot, silence, line or fault.
+    /// Kind of notice: reset, status, snapshot, silence, line or fault.
     pub kind: &'static str,
-    /// For people.
+    /// Description of the event.
     pub text: String,
     /// Nanoseconds since 1970-01-01 UTC.
     pub time: u64,

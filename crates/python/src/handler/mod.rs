@@ -1,4 +1,4 @@
-//! The feed handler: lines made one, gaps, books and trades.
+//! The feed handler: line arbitration, gaps, books and trades.
 
 mod channel;
 mod collect;
@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long Python's signals may wait.
+/// Longest time between checks for Python's signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 
-/// A channel of a feed file, over captures or sockets.
+/// A channel of a feed file, from captures or sockets.
 #[pyclass(module = "tickwire", frozen)]
 pub struct Handler {
     channel: Arc<Channel>,
@@ -29,7 +29,7 @@ pub struct Handler {
 
 #[pymethods]
 impl Handler {
-    /// A channel of a feed file: the only one unless it is named.
+    /// Loads a channel of a feed file; the name may be omitted if the file has only one.
     #[new]
     #[pyo3(signature = (feed, channel = None, captures = Vec::new()))]
     fn new(
@@ -47,13 +47,13 @@ impl Handler {
         &self.channel.settings.name
     }
 
-    /// Whether captures are read in place of sockets.
+    /// True if it reads captures instead of sockets.
     #[getter]
     fn is_captured(&self) -> bool {
         self.channel.is_captured()
     }
 
-    /// Begins: reads the captures from their start, or opens the sockets.
+    /// Starts: reads the captures from their start, or opens the sockets.
     #[pyo3(signature = (kinds, depth = None, idle = None))]
     fn events(
         &self,
@@ -78,7 +78,7 @@ impl Handler {
     }
 }
 
-/// What a handler makes of packets, one after the other.
+/// Events of a handler, one after the other.
 #[pyclass(module = "tickwire", frozen)]
 pub struct Events {
     /// `None` after `close`.
@@ -101,7 +101,7 @@ impl Events {
         }
     }
 
-    /// The next event; None if none comes within so many seconds. StopIteration at the end.
+    /// The next event; None if there is none within `seconds`. StopIteration at the end.
     fn poll<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let span = span(seconds, "seconds")?;
         let until = Instant::now().checked_add(span);
@@ -117,7 +117,7 @@ impl Events {
         }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = py.detach(|| self.lock().as_ref().map(Run::counts)).unwrap_or_default();
         let dict = PyDict::new(py);
@@ -127,7 +127,7 @@ impl Events {
         Ok(dict)
     }
 
-    /// Ends it: closes the files or the sockets. Iteration stops.
+    /// Stops: closes the files or the sockets. Iteration ends.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.lock().take()));
     }
@@ -138,7 +138,7 @@ impl Events {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits with the GIL released, and so that another thread can close it or ask for the counters meanwhile.
+    /// Waits with the GIL and the lock released, so that another thread can close it or read the counters.
     fn next(&self, py: Python<'_>, wait: Duration) -> PyResult<Next> {
         let next = py.detach(|| {
             let queue = self.lock().as_ref().and_then(Run::queue);
@@ -151,7 +151,7 @@ impl Events {
     }
 }
 
-/// A span of time in seconds, of an argument of that name.
+/// Converts an argument in seconds to a duration; `name` is for errors.
 fn span(seconds: f64, name: &str) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         PyValueError::new_err(format!("{name} {seconds}: expected seconds from 0 to 1.8e19"))

@@ -1,4 +1,4 @@
-//! Drives a handler, by captures or by sockets.
+//! Drives a handler from captures or sockets.
 
 use super::channel::Channel;
 use super::collect::{Collect, Queue, Wanted};
@@ -16,16 +16,16 @@ use tickwire_net::reception::{Reception, Wait};
 use tickwire_net::replaying::{Driven, Replaying};
 use tickwire_net::tcp_replay::TcpReplay;
 
-/// Events of a live feed that wait for Python: above, packets wait in the sockets.
+/// Most events of a live feed that wait for Python; beyond that, packets wait in the sockets.
 const WAITING_MAX: usize = 65_536;
-/// Packets of captures after which Python is asked for signals.
+/// Packets of captures between checks for Python's signals.
 const PACKETS_AT_ONCE: usize = 4096;
-/// Destinations that an error names.
+/// Most destinations listed in an error.
 const DESTINATIONS_MAX: usize = 20;
 
 type FeedHandler = Handler<Dynamic, BookAdapter>;
 
-/// What a handler counted.
+/// Counters of a handler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     packets: u64,
@@ -52,7 +52,7 @@ impl Counts {
         }
     }
 
-    /// With their names.
+    /// Returns the counters with their names.
     pub const fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("packets", self.packets),
@@ -66,22 +66,22 @@ impl Counts {
     }
 }
 
-/// What comes next.
+/// Result of asking for the next event.
 pub enum Next {
     Event(Event),
-    /// Nothing within the time.
+    /// No event within the time.
     Nothing,
     End,
 }
 
-/// A handler that is driven.
+/// A running handler.
 pub enum Run {
     Captured(Box<Captured>),
     Live(Live),
 }
 
 impl Run {
-    /// Opens the captures or the sockets. A live feed ends when nothing has come for `idle`.
+    /// Opens the captures or the sockets. A live feed ends after `idle` without packets.
     pub fn begin(
         channel: &Arc<Channel>,
         wanted: Wanted,
@@ -93,7 +93,7 @@ impl Run {
         }
     }
 
-    /// What a thread of its own fills: it can be waited for without a lock on the rest.
+    /// Returns the queue of a separate thread: callers can wait for it without locking the rest.
     pub fn queue(&self) -> Option<Arc<Queue>> {
         match self {
             Self::Captured(_) => None,
@@ -101,8 +101,8 @@ impl Run {
         }
     }
 
-    /// The next event, if there is one; captures are read on for it, some packets. An error is told once, behind the
-    /// events before it.
+    /// Returns the next event, if there is one; reads some packets of captures for it. An error is returned
+    /// once, after the events before it.
     pub fn next(&mut self) -> Result<Next, String> {
         match self {
             Self::Captured(run) => run.next(),
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counters so far.
     pub fn counts(&self) -> Counts {
         match self {
             Self::Captured(run) => Counts::of(&run.handler.view()),
@@ -119,7 +119,7 @@ impl Run {
     }
 }
 
-/// A handler that captures drive; their times are the clock.
+/// A handler driven by captures; capture times are its clock.
 pub struct Captured {
     merge: Merge<std::io::Take<std::fs::File>>,
     names: Vec<String>,
@@ -128,7 +128,7 @@ pub struct Captured {
     sink: Collect,
     hold_ns: u64,
     is_ended: bool,
-    /// Told behind the events before.
+    /// Errors to report after the events before them.
     errors: Vec<String>,
 }
 
@@ -239,13 +239,13 @@ impl Captured {
     }
 }
 
-/// A handler on a thread of its own, that sockets drive.
+/// A handler driven by sockets, on a separate thread.
 pub struct Live {
     queue: Arc<Queue>,
     counts: Arc<Mutex<Counts>>,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
-    /// The process of the thread: another that was forked has no such thread.
+    /// Process of the thread: a forked process does not have the thread.
     process: u32,
 }
 
@@ -300,7 +300,7 @@ impl Drop for Live {
         if let Some(thread) = self.thread.take()
             && self.process == std::process::id()
         {
-            // What it ended with is in the queue.
+            // The result is in the queue.
             let _ = thread.join();
         }
     }
@@ -311,7 +311,7 @@ struct Receiving {
     reception: Reception<Driven<Dynamic, BookAdapter>, Collect>,
     counts: Arc<Mutex<Counts>>,
     idle_ns: Option<u64>,
-    /// Packets, and when they were that many first.
+    /// Number of packets, and the time at which it last changed.
     last: (u64, u64),
 }
 
@@ -334,7 +334,7 @@ impl Receiving {
     }
 }
 
-/// The handler, with the replay service behind it that the feed file names.
+/// Creates the handler, with the feed file's replay service if it names one.
 fn driven(channel: &Channel) -> Result<Driven<Dynamic, BookAdapter>, String> {
     let handler = channel.handler()?;
     let service = channel.settings.replay_service().map_err(|error| error.to_string())?;

@@ -20,11 +20,11 @@ use tickwire_arrow::Decimals;
 use tickwire_arrow::opra::CategoryBuilder;
 use tickwire_opra::Category;
 
-/// What ended the reading that was ended by an error last.
+/// The error that ended the last failed reading.
 type Raised = Arc<Mutex<Option<Fault>>>;
 
-/// Record batches of the messages of one category, by the Arrow C stream interface. Each taker reads the capture from
-/// its start.
+/// Record batches of the messages of one category, for the Arrow C stream interface. Each consumer reads the
+/// capture from its start.
 ///
 /// >>> import pyarrow, pyarrow.parquet
 /// >>> import pathlib, tempfile
@@ -67,7 +67,7 @@ impl Batches {
 
 #[pymethods]
 impl Batches {
-    /// The stream, in a capsule. A schema that is wished for is not followed, as the interface allows.
+    /// Returns the stream in a capsule. A requested schema is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -80,20 +80,20 @@ impl Batches {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// All batches, read with the GIL released; with `views`, strings are views of 16 bytes, as polars has them.
+    /// Reads all batches with the GIL released; with `views`, strings are 16-byte views, as in polars.
     #[pyo3(signature = (views = false))]
     fn collect(&self, py: Python<'_>, views: bool) -> PyResult<Collected> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         Collected::read(py, reader, views)
     }
 
-    /// Writes all rows to a Parquet file, which appears under its name when it is whole.
+    /// Writes all rows to a Parquet file, which gets its name only when it is complete.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let reader = Reader::open(self).map_err(|text| errors::usage(py, &text))?;
         parquet::write(py, reader, path)
     }
 
-    /// The error that ended the last reading which was ended by one: the taker raises an exception of its own.
+    /// The error that ended the last failed reading; the consumer raises its own exception.
     #[getter]
     fn error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -107,7 +107,7 @@ struct Reader {
     builder: CategoryBuilder,
     category: Category,
     errors: Errors,
-    /// An error that comes behind the rows before it.
+    /// An error to be returned after the rows before it.
     fault: Option<Fault>,
     raised: Raised,
     is_ended: bool,

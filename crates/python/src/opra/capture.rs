@@ -1,4 +1,4 @@
-//! Captures of OPRA: what `tickwire.opra.open` returns.
+//! OPRA captures: what `tickwire.opra.open` returns.
 
 use super::batches::Batches;
 use super::message::Message;
@@ -33,12 +33,12 @@ pub fn open(
     let errors = Errors::new(on_error)?;
     let format = input_format.map(format_of).transpose()?;
     let source = Source { path, format, split: None };
-    // What is wrong with the file is told at once.
+    // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     Ok(Capture { source, errors, warnings: Warnings::default() })
 }
 
-/// Writes a trace of the generator, its packets behind their lengths.
+/// Writes a synthetic trace as length-prefixed packets.
 #[pyfunction]
 pub fn simulate(
     py: Python<'_>,
@@ -67,14 +67,14 @@ fn write_trace(path: &Path, mut generator: Generator, messages: u64) -> io::Resu
         let packet = generator.packet().map_err(io::Error::other)?;
         let summary = decoder.decode_packet(packet, |_| {}).map_err(io::Error::other)?;
         written += u64::from(summary.messages);
-        // A packet is one datagram.
+        // Fits: a packet is at most one datagram.
         file.write_all(&(packet.len() as u32).to_be_bytes())?;
         file.write_all(packet)?;
     }
     file.into_inner()?.sync_all()
 }
 
-/// A capture of OPRA: iterate over it for messages, or take columns of a category.
+/// An OPRA capture: iterate over it for messages, or take columns of a category.
 #[pyclass(module = "tickwire.opra", frozen)]
 pub struct Capture {
     source: Source,
@@ -90,19 +90,19 @@ impl Capture {
         Ok(Messages { reading: Mutex::new(reading), errors: self.errors.clone() })
     }
 
-    /// What could not be decoded, as exceptions: the first 10,000 of all that read this capture so far.
+    /// Decoding errors, as exceptions: the first 10,000 of all readings of this capture so far.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         self.errors.exceptions(py)
     }
 
-    /// How much could not be decoded.
+    /// Number of decoding errors.
     #[getter]
     fn error_count(&self) -> u64 {
         self.errors.count()
     }
 
-    /// What is odd about packets that were decoded: the first 10,000 of all that read this capture so far.
+    /// Irregularities of decoded packets: the first 10,000 of all readings of this capture so far.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.kept()
@@ -118,7 +118,7 @@ impl Capture {
         Ok(dict)
     }
 
-    /// Record batches of a category's messages, a row a message or an entry of its group.
+    /// Record batches of a category's messages; one row per message, or per entry of its group.
     #[pyo3(signature = (category = None, fields = None, floats = false))]
     fn batches(
         &self,
@@ -147,7 +147,7 @@ impl Capture {
         Pull::new(&self.source, self.warnings.clone()).map_err(|text| errors::usage(py, &text))
     }
 
-    /// Messages by category, in the order of the tables.
+    /// Returns the number of messages of each category, in the order of the tables.
     fn counted(&self, py: Python<'_>) -> PyResult<[u64; CATEGORIES.len()]> {
         let mut pull = self.pull(py)?;
         let counted = signals::detached(py, || {
@@ -169,7 +169,8 @@ impl Capture {
         counted.map_err(|fault| fault.exception(py))
     }
 
-    /// The category that is named by its table or its code, or the only one that the capture has messages of.
+    /// Returns the category with this table name or code; without a name, the only one with messages in the
+    /// capture.
     fn category(&self, py: Python<'_>, wanted: Option<&str>) -> PyResult<Category> {
         if let Some(wanted) = wanted {
             let is = |category: Category, name: &str| {
@@ -200,7 +201,7 @@ impl Capture {
 struct Reading {
     pull: Pull,
     queue: VecDeque<Message>,
-    /// To be raised when the messages before it were handed out.
+    /// Error to raise after the messages before it.
     raised: Option<Fault>,
 }
 

@@ -1,4 +1,4 @@
-//! Messages of OPRA as Python's.
+//! OPRA messages as Python objects.
 
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -14,13 +14,13 @@ use tickwire_text::Header;
 enum Value {
     Number(u64),
     Text(String),
-    /// A price in digits; `None` where its denominator code has no meaning.
+    /// A price as digits; `None` if its denominator code is undefined.
     Price(Option<String>),
     /// The entries of a group.
     Entries(Vec<Vec<(&'static str, Value)>>),
 }
 
-/// A message of OPRA. Its fields are attributes, and items by name.
+/// An OPRA message. Fields are attributes, and items by name.
 ///
 /// >>> import pathlib, tempfile
 /// >>> from tickwire import opra
@@ -49,7 +49,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A copy of a message.
+    /// Copies a message.
     pub fn new(header: &Header<'_>, message: &OpraMessage<'_>) -> Self {
         let fields = message.wire_order().map(|field| (name(field), value(message, field)));
         let mut fields: Vec<_> = fields.collect();
@@ -79,7 +79,8 @@ impl Message {
     }
 }
 
-/// The name of a field's attribute: `time` is that of the capture.
+/// Returns the attribute name of a field: `time` is that of the capture, so the message's own time is
+/// renamed.
 const fn name(field: Field) -> &'static str {
     match field {
         Field::Time => "time_code",
@@ -90,7 +91,7 @@ const fn name(field: Field) -> &'static str {
 fn value(message: &OpraMessage<'_>, field: Field) -> Value {
     let number = message.number(field).unwrap_or_default();
     let has_denominator = field.denominator().is_some_and(|denominator| message.has(denominator));
-    // As columns are: one type for both versions.
+    // As for columns: one type for both protocol versions.
     match field.kind(Version::V2) {
         Kind::SeqNum(_) => Value::Number(message.seq_num().unwrap_or_default()),
         Kind::Chars(_) => Value::Text(message.chars(field).map_or_else(String::new, text)),
@@ -102,7 +103,7 @@ fn value(message: &OpraMessage<'_>, field: Field) -> Value {
             Some(code) => Value::Text(code.to_string()),
             None => Value::Number(number.into()),
         },
-        // Nothing is nothing, whatever the code.
+        // Zero is zero, whatever the denominator code.
         _ if has_denominator && number == 0 => Value::Price(Some("0".to_owned())),
         _ if has_denominator => {
             let decimal = message.price(field).and_then(tickwire_opra::Price::decimal);
@@ -159,7 +160,7 @@ impl Value {
 
 #[pymethods]
 impl Message {
-    /// The category by the name of its table, such as `quote`.
+    /// The category as the name of its table, such as `quote`.
     #[getter]
     fn category(&self) -> &'static str {
         self.category
@@ -183,19 +184,19 @@ impl Message {
         self.offset
     }
 
-    /// Sender of the packet, as IP:PORT.
+    /// Source of the packet, as IP:PORT.
     #[getter]
     fn source(&self) -> Option<String> {
         self.source.map(|address| address.to_string())
     }
 
-    /// Receiver of the packet, as IP:PORT.
+    /// Destination of the packet, as IP:PORT.
     #[getter]
     fn destination(&self) -> Option<String> {
         self.destination.map(|address| address.to_string())
     }
 
-    /// All fields as `tickwire opra decode` writes them in JSON.
+    /// All fields in the JSON form of `tickwire opra decode`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         LOADS.import(py, "json", "loads")?.call1((&self.json,))

@@ -7,7 +7,7 @@ mod pull;
 
 use pyo3::prelude::*;
 
-/// OPRA in Rust, for the package `tickwire.opra`, which imports it as `tickwire._opra`.
+/// OPRA in Rust for the package `tickwire.opra`, which imports this module as `tickwire._opra`.
 #[pymodule(name = "opra")]
 pub mod native {
     use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Reading a capture of OPRA packet by packet.
+//! Reads an OPRA capture packet by packet.
 
 use crate::fault::Fault;
 use crate::pull::Source;
@@ -9,10 +9,10 @@ use tickwire_feed::capture::{Kind, Packet};
 use tickwire_opra::{Decode, Message, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
 
-/// Warnings kept.
+/// Most warnings kept.
 const WARNINGS_MAX: usize = 10_000;
 
-/// What is odd about packets that were decoded all the same: the first of all readings of a capture.
+/// Irregularities of decoded packets: the first ones of all readings of a capture.
 #[derive(Clone, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 
@@ -24,18 +24,18 @@ impl Warnings {
         }
     }
 
-    /// Those so far.
+    /// Returns the warnings so far.
     pub fn kept(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// A capture of OPRA being decoded.
+/// An OPRA capture being decoded.
 pub struct Pull {
     reader: SplitReader,
-    /// Whether the file is one packet.
+    /// True if the file is a single packet.
     is_raw: bool,
-    /// Aligned as vectors are, which Python's objects are not.
+    /// Boxed: the decoder needs SIMD alignment, which Python objects do not have.
     decoder: Box<bottom_up::Decoder>,
     warnings: Warnings,
     has_begun: bool,
@@ -53,17 +53,17 @@ impl Pull {
         Ok(Self { reader, is_raw, decoder, warnings, has_begun: false, is_ended: false, faults })
     }
 
-    /// Whether the capture is at its end.
+    /// True at the end of the capture.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 
-    /// What was not decoded since this was asked last.
+    /// Returns the errors since the last call.
     pub fn take_faults(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.faults)
     }
 
-    /// Decodes the next packet; `take` may refuse a message.
+    /// Decodes the next packet; `take` may reject a message.
     pub fn step(
         &mut self,
         mut take: impl FnMut(&Header<'_>, &Message<'_>) -> Result<(), Box<Fault>>,
