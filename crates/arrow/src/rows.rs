@@ -24,7 +24,7 @@ pub enum RowType {
     Time,
     /// An unsigned integer.
     Number,
-    /// A decimal, with up to nine digits behind the point.
+    /// A decimal, with up to nine decimal places.
     Decimal,
     /// Text.
     Text,

@@ -3,7 +3,7 @@
 use crate::dictionary::INLINE_MAX;
 use crate::options::setters;
 
-/// Limits of a decoder or encoder. Exceeding one is an error; it never allocates more memory.
+/// Limits of a decoder or encoder. Exceeding one is an error, before memory is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -24,8 +24,8 @@ fn decoded(decoder: &mut Decoder, packet: Packet<'_>) -> Outcome {
     Ok((decoded.len, message.template_index(), record_json(message.root(), Absent::Null)))
 }
 
-/// Returns the previous values of each template: decodes a probe message that takes all it can from
-/// the dictionaries, with as many bytes as it needs.
+/// Returns the previous values of each template, as the trace of decoding a probe message whose
+/// fields all come from the dictionaries as far as possible.
 fn previous_values(decoder: &Decoder, program: &Program) -> Vec<String> {
     let mut told = Vec::new();
     for template in program.templates() {

@@ -137,7 +137,7 @@ tickwire.open("c.bin", "t.xml", reset="packet", input_format="u32be").to_parquet
 
 
 def writing(directory: Path, count: int, limit: int) -> subprocess.Popen[str]:
-    """A process that writes a Parquet file of so many rows, of at most so many bytes."""
+    """Start a process that writes a Parquet file of `count` rows; its files are limited to `limit` bytes."""
     feed.write(directory, "t.xml", feed.TEMPLATES)
     packet = feed.status(1, bytes(range(200)))
     feed.write(directory, "c.bin", feed.prefixed([packet + feed.status(n, packet) for n in range(count)]))

@@ -239,7 +239,8 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?))
 }
 
-/// Returns the decimal scaled to 18 decimal places; `None` if nonzero digits or the total exceed the column.
+/// Returns the decimal scaled to 18 decimal places; `None` if it has nonzero digits beyond them, or more than
+/// 38 digits in total.
 fn scaled(value: Decimal) -> Option<i128> {
     let (digits, places) = (value.digits(), i32::from(value.exponent()) + i32::from(SCALE));
     // Nearly all decimals fit 64 bits: one widening multiplication.

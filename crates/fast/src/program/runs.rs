@@ -23,7 +23,8 @@ use std::sync::Arc;
 pub(crate) const LANES_MAX: usize = 32;
 /// With fewer lanes, reading one by one is faster than SIMD.
 const VECTOR_LANES_MIN: u32 = 5;
-/// One less than the lanes of a run: the last bit of a lane set marks an unusual presence map.
+/// Most lanes for SIMD: one less than [`LANES_MAX`], because the last bit of a lane set marks an
+/// unusual presence map.
 const VECTOR_LANES_MAX: u32 = LANES_MAX as u32 - 1;
 /// Presence-map bytes that the SIMD engine looks up, and their bits.
 pub(crate) const MAP_BYTES: usize = 3;
@@ -153,7 +154,7 @@ pub(crate) struct Run {
     /// The dictionary's home for the lanes between records; `None` if operations outside of runs
     /// use the entries.
     pub home: Option<u32>,
-    /// True if every lane has the slot of its own number in the home.
+    /// True if lane `i` has slot `i` in the home, for every lane.
     pub is_at_home: bool,
     /// True if no other run uses the home.
     pub is_alone: bool,

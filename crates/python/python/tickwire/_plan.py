@@ -135,9 +135,9 @@ def plan(
     """Split captures into parts that can be decoded independently, in order; together they are the
     captures.
 
-    A capture is one split if it is compressed, or unless dictionaries are reset at every packet (by
-    ``framing`` or ``reset``). Otherwise splits have at least ``split_bytes``, except the last one.
-    Their boundaries are found by reading the capture once without decoding, and saved beside it in
+    Splits have at least ``split_bytes``, except the last one. A capture is a single split if it is
+    compressed, or if dictionaries are not reset at every packet (by ``framing`` or ``reset``).
+    Split boundaries are found by reading the capture once without decoding, and saved beside it in
     ``NAME.tickwire-index``, or in ``index_directory``; a warning is issued if they cannot be saved.
 
     - ``paths``: files, directories (files in them with the names of captures), patterns such as

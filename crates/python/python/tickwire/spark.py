@@ -22,8 +22,8 @@ A partition is a split of `tickwire.plan`. Rows are those of ``tickwire.open(...
   tell a Python data source which columns a query uses. A schema set with ``spark.read.schema(...)`` has the
   same effect.
 - ``file``: ``true`` for a column ``file`` with the path of the capture
-- ``errors``: ``fail``: the first undecodable message fails the job with its error, or ``keep``: undecodable
-  messages are skipped
+- ``errors``: ``fail``: undecodable data fail the job with their error, or ``keep``: undecodable data
+  are skipped
 - ``table``: ``errors`` for the decoding errors, one row each, instead of the messages
 - ``split_bytes``, ``index_directory``: as in `tickwire.plan`
 - ``max_files``: most captures in a batch of a stream

@@ -22,7 +22,7 @@ pub struct Outgoing {
     pub body: Vec<Written>,
 }
 
-/// A field; for data, with the field of its length.
+/// A field to send. A data field includes its length field.
 #[derive(Clone)]
 pub struct Written {
     length: Option<Tag>,

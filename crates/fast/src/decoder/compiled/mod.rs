@@ -108,7 +108,7 @@ pub(super) struct MessageFunction {
     words_min: usize,
     /// Least number of homes that a dictionary must have.
     homes: usize,
-    /// True if the home's lanes stay in the message; the dictionary has been told.
+    /// True if the home's lanes stay in the message; the dictionary has recorded them.
     pub(super) leaves_lanes: bool,
 }
 

@@ -102,7 +102,7 @@ pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
     // SAFETY: as many words as there are lanes, or none.
     let before = unsafe { packed::<N, B>(plan, call.before, carried) };
     let put = |plan: &Plan, lanes: &[__m512i; N], present: u32| {
-        // SAFETY: there is a record at `out` with so many blocks, and a presence word.
+        // SAFETY: `out` points to a record with `B` blocks and a presence word.
         unsafe {
             store::<N, B>(plan, lanes, out);
             let word = out.byte_offset(plan.to_presence);

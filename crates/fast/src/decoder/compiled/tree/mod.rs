@@ -283,13 +283,15 @@ impl TreeFunction {
             },
         };
         let start = window.as_ptr().wrapping_add(position);
-        // SAFETY: wherever the code checks the position, `REACH` bytes are to be read behind it, and it reads at most as many
-        // before it checks again; all are in `window`. It writes to the message's record, which is in the first
-        // `self.record_words` words, and to entries behind it that end before `words_max`. It reads and writes entries of the
-        // dictionary, and their tags, below `self.entries_min`. It hands `call` to the functions of `helper`, with a
-        // field of `self.texts`, a position that it has reached in `window`, and a word of the message; what `call.texts` points to
-        // is borrowed until after the call, and the code touches nothing of it but entries, not while a function
-        // runs. The memory of the code lives as long as `self`, which is in the same `Code`.
+        // SAFETY: wherever the code checks the position, `REACH` bytes are readable from it on, and the
+        // code reads at most as many before it checks again; all are in `window`. It writes to the message's
+        // record, which is in the first `self.record_words` words, and to entries after it that end before
+        // `words_max`. It reads and writes entries of the dictionary, and their tags, below
+        // `self.entries_min`. It passes `call` to the functions of `helper`, with a field of `self.texts`, a
+        // position that it has reached in `window`, and a word of the message. The targets of `call.texts`
+        // are borrowed until after the call; the code itself accesses only the entries among them, and not
+        // while a helper function runs. The memory of the code lives as long as `self`, which is in the same
+        // `Code`.
         let MessageEnd { end, used: words_used } = unsafe {
             (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
         };
