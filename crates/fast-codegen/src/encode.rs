@@ -44,7 +44,7 @@ enum Sends {
 }
 
 impl Sends {
-    /// Returns the expression of the bit.
+    /// Returns the expression of the presence-map bit.
     fn bit(&self) -> String {
         match self {
             Self::If(condition) => condition.clone(),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An error code of the specification: S for template files, D for streams, R for reportable errors
-/// that only strict decoders reject.
+/// An error code of the specification: S for template files, D for streams, R for reportable errors,
+/// which a decoder rejects or tolerates depending on its conformance level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// The template file is not well-formed or not a valid template definition.
