@@ -40,7 +40,7 @@ impl ParseLimits {
     /// Largest usable [`ParseLimits::depth_max`]: deeper nesting could exhaust the stack.
     pub const DEPTH_CEILING: usize = 128;
 
-    /// Average number of visits per element.
+    /// Limit on the average number of visits per element.
     pub const VISITS_PER_ELEMENT: usize = 32;
 
     pub(crate) fn visits(&self) -> usize {

@@ -217,7 +217,7 @@ def _is_named_like_a_part(column: str, of_messages: Sequence[str]) -> bool:
         return False
     beside = {"mantissa": "exponent", "exponent": "mantissa", "entry": "length", "length": "entry"}
     if part == "length" and not any(other.endswith(".entry") for other in of_messages):
-        # Exists only in tables of messages, without entries.
+        # Tables of messages have a sequence's ``.length`` without ``.entry``.
         return False
     if part == "present":
         return not any(other.startswith(path + "/") for other in of_messages)

@@ -191,7 +191,7 @@ class Application:
         """Called for a received application message.
 
         Messages sent here by the same session are stored in one step with the receipt of this
-        message. `BusinessReject` rejects it.
+        message. Raise `BusinessReject` to reject the received message.
         """
 
 
