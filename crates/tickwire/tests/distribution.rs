@@ -19,7 +19,7 @@ use tickwire_exchange::{Generator, Options};
 use tickwire_net::multicast::{Sender, SenderOptions};
 
 /// Time for writers and readers of two processes to match, even on a busy machine.
-const MEETING: Duration = Duration::from_secs(2);
+const MEETING: Duration = Duration::from_secs(4);
 
 fn sent(generator: &mut Generator, count: usize, lines: &[&Sender]) -> u64 {
     let mut messages = 0;
