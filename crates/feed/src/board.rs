@@ -150,6 +150,47 @@ impl Board {
             }
         });
     }
+
+    /// Publishes the top of the book at `index` if it differs from the published one, and returns
+    /// whether it did. For observers that look a few times a second: nothing is spent between two
+    /// calls. `time_ns` is the time of this call; [`Top::time_ns`] is that of the last call that
+    /// found a change, and 0 before the first change.
+    ///
+    /// Use a board that no [`publish`](Self::publish) writes.
+    pub fn publish_if_changed(
+        &mut self,
+        index: usize,
+        book: &Book,
+        is_fresh: bool,
+        time_ns: u64,
+    ) -> bool {
+        let Some(entry) = self.entries.get_or_add(index) else { return false };
+        let mut found = [0; BOOK_WORDS];
+        found[STATE] = u64::from(is_fresh);
+        for (number, side) in Side::ALL.into_iter().enumerate() {
+            let mut len = 0;
+            for (slot, level) in book.levels(side).take(TOP_LEVELS).enumerate() {
+                let at = level_at(number, slot);
+                found[at..at + LEVEL_WORDS].copy_from_slice(&pack(level));
+                // Level n is in slot n.
+                found[ORDERS + number] |= (slot as u64) << (slot * 4);
+                len += 1;
+            }
+            found[STATE] |= len << len_shift(number);
+        }
+        // Words of levels that a shorter book leaves unused are cleared, so all words count.
+        let known = entry.read(|words| {
+            let is_same = (0..BOOK_WORDS).all(|at| at == TIME || words.get(at) == found[at]);
+            (is_same, words.get(TIME))
+        });
+        match known {
+            Some((true, _)) => return false,
+            Some((false, _)) => found[TIME] = time_ns,
+            None => {}
+        }
+        entry.write(|words| (0..BOOK_WORDS).for_each(|at| words.set(at, found[at])));
+        true
+    }
 }
 
 /// Returns the bit position of a side's number of levels in the state word.
@@ -242,6 +283,13 @@ impl BoardReader {
     /// while the writer writes this book.
     pub fn read(&self, index: usize) -> Option<Top> {
         self.entries.get(index)?.read(copy)
+    }
+
+    /// Allocates the memory for an instrument's books, so that the writer need not.
+    pub fn reserve(&self, instrument: Instrument) {
+        for kind in BookKind::ALL {
+            self.entries.get_or_add(index_of(instrument, kind));
+        }
     }
 
     /// Returns a copy of the top of an instrument's book as its

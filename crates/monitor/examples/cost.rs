@@ -1,16 +1,19 @@
-//! Measures what a monitor costs the receiving thread: `cargo run --release -p tickwire-monitor --example cost -- RUNS
-//! [MESSAGES_PER_PACKET [SECONDS]]`
+//! What a monitor costs the thread that receives:
+//! `cargo run --release -p tickwire-monitor --example cost -- RUNS [MESSAGES_PER_PACKET [SECONDS [RATE]]]`
 //!
-//! Lines A and B of a simulated feed, 20,000 packets a second each, go over loopback sockets to the loop and handler of
-//! `tickwire receive`. The runs alternate between no monitor, a monitor with one streaming client, and a monitor with
-//! fifty. Of the fifty clients, every fifth opens its stream and reads nothing. The example prints the CPU time of the
-//! receiving thread per packet (the least of the runs) and the ratios, and the memory of the process after the first
-//! quarter of each run and at its end.
+//! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets to the loop and handler of
+//! `tickwire receive`. Four setups take turns: no monitor; a monitor that one client streams; a monitor that fifty clients stream,
+//! of whom every fifth opens its stream and reads nothing; and as a control no monitor, but fifty threads that use as much CPU
+//! time as the server and the fifty clients did, in as many pieces, and share nothing with the receiving thread. Prints the CPU
+//! time of the receiving thread per packet (least of the runs, and ratios), and the CPU time of the rest of the process. Prints
+//! the memory of the process too, after the first quarter of each run and at its end.
 
 use std::error::Error;
+use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,22 +36,34 @@ use tickwire_net::reception::{Reception, Wait};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
-/// Packets a second, on each line.
-const RATE: u64 = 20_000;
-/// Every so many clients, one reads nothing.
+/// Packets a second, on each line, unless another rate is given.
+const RATE: u16 = 20_000;
+/// Clients of the third setup, and threads of the control.
+const CLIENTS: usize = 50;
+/// Interval between two events of a stream.
+const EVENT_INTERVAL: Duration = Duration::from_millis(100);
+/// Of several clients every so many reads nothing.
 const SLOW_EVERY: usize = 5;
 /// Instruments of the feed.
 const SECURITIES: u32 = 5_000;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Returns the CPU time of this thread in nanoseconds.
+/// Nanoseconds that this thread has run on a CPU.
 fn thread_ns() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)
 }
 
-/// Returns the resident memory of this process in MiB.
+/// CPU time of all threads of this process so far, in nanoseconds.
+fn process_ns() -> Result<u64, Failure> {
+    let tasks = std::fs::read_dir("/proc/self/task")?.flatten();
+    let texts =
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    Ok(texts.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum())
+}
+
+/// Resident memory of this process, in MiB.
 fn resident_mib() -> Result<u64, Failure> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -83,7 +98,7 @@ impl Sink<Message> for Tapped {
 
 type Books = Handler<Dynamic, MarketDataAdapter>;
 
-/// Keeps copies of packets for the monitor, as `receive` does.
+/// Keeps packets for the monitor, as `receive` does.
 struct Kept(Books);
 
 impl PacketHandler<Tapped> for Kept {
@@ -112,13 +127,15 @@ impl PacketHandler<Tapped> for Kept {
 struct Feed {
     set: TemplateSet,
     packets: Vec<Vec<u8>>,
+    /// Packets a second, on each line.
+    rate: u64,
 }
 
 impl Feed {
-    /// Generates a feed that lasts `seconds`.
-    fn new(messages_per_packet: usize, seconds: u64) -> Result<Self, Failure> {
+    /// A feed of so many seconds.
+    fn new(messages_per_packet: usize, seconds: u64, rate: u64) -> Result<Self, Failure> {
         let options = Options {
-            messages: RATE * seconds * messages_per_packet as u64,
+            messages: rate * seconds * messages_per_packet as u64,
             messages_per_packet_max: messages_per_packet,
             securities: SECURITIES,
             framing: Some(Preset::Cme.framing()),
@@ -130,7 +147,7 @@ impl Feed {
         while let Some(packet) = generator.next_packet()? {
             packets.push(packet.bytes);
         }
-        Ok(Self { set, packets })
+        Ok(Self { set, packets, rate })
     }
 }
 
@@ -138,7 +155,7 @@ fn decoding(framing: Framing) -> DecoderOptions {
     DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
-/// Starts a monitor whose stream `clients` clients read.
+/// A monitor that so many clients stream.
 fn monitor(feed: &Feed, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
@@ -174,20 +191,39 @@ fn read_stream(address: SocketAddr, of: &str, is_slow: bool) {
         return;
     }
     if is_slow {
-        // Longer than a run, and longer than a stream lasts.
+        // Longer than a run, and than streams last.
         thread::sleep(Duration::from_secs(60));
     }
     let mut buffer = vec![0; 1 << 16];
     while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
 }
 
-/// Sends the feed on both lines at an even pace.
+/// Uses so much CPU time a second on many threads, as clients of streams do, until `is_over`. Each thread copies memory of its own.
+fn burn(cpu_ns_per_second: u64, is_over: &Arc<AtomicBool>) {
+    let piece_ns = cpu_ns_per_second * EVENT_INTERVAL.as_millis() as u64 / 1000 / CLIENTS as u64;
+    for _ in 0..CLIENTS {
+        let is_over = is_over.clone();
+        thread::spawn(move || {
+            let (from, mut to) = (vec![1_u8; 1 << 15], vec![0_u8; 1 << 15]);
+            while !is_over.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                while (begun.elapsed().as_nanos() as u64) < piece_ns {
+                    to.copy_from_slice(black_box(&from));
+                    black_box(&to);
+                }
+                thread::sleep(EVENT_INTERVAL);
+            }
+        });
+    }
+}
+
+/// Sends the feed on both lines, evenly.
 fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
     let options = SenderOptions::default();
     let senders = [Sender::open(endpoints[0], options)?, Sender::open(endpoints[1], options)?];
     let begun = Instant::now();
     for (index, packet) in feed.packets.iter().enumerate() {
-        let due = Duration::from_nanos(index as u64 * 1_000_000_000 / RATE);
+        let due = Duration::from_nanos(index as u64 * 1_000_000_000 / feed.rate);
         if let Some(left) = due.checked_sub(begun.elapsed())
             && left > Duration::from_micros(200)
         {
@@ -199,10 +235,12 @@ fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Results of one run.
+/// One run.
 struct Spent {
-    /// CPU time of the receiving thread per packet, in nanoseconds.
+    /// CPU time of the receiving thread for each packet, in nanoseconds.
     packet_ns: f64,
+    /// CPU time of all other threads for each second, in nanoseconds.
+    others_ns: u64,
     /// Packets received.
     packets: u64,
     /// Packets that the kernel dropped.
@@ -213,8 +251,27 @@ struct Spent {
     resident_mib: [u64; 2],
 }
 
-/// Receives the feed: with a monitor that `clients` clients stream, or without a monitor.
-fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure> {
+/// What shares the process with the receiving thread.
+#[derive(Clone, Copy)]
+enum Setup {
+    Alone,
+    /// A monitor that so many clients stream.
+    Monitored(usize),
+    /// Threads that use so many nanoseconds of CPU time a second.
+    Control(u64),
+}
+
+/// Receives the feed.
+fn run(feed: &Feed, port: u16, setup: Setup) -> Result<Spent, Failure> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let clients = match setup {
+        Setup::Alone => None,
+        Setup::Monitored(clients) => Some(clients),
+        Setup::Control(cpu_ns) => {
+            burn(cpu_ns, &is_over);
+            None
+        }
+    };
     let endpoints = [
         Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 1), port),
         Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 2), port + 1),
@@ -242,12 +299,12 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure>
     let mut reception = Reception::new(Wait::Block)?;
     reception.add_channel(Kept(handler), Tapped(tap), inputs)?;
     let stop = Stop::new();
-    // A quarter of the packets of both lines together.
+    // Of both lines together.
     let quarter = feed.packets.len() as u64 / 2;
     let mut resident = [0; 2];
     thread::scope(|scope| {
         let sending = scope.spawn(|| send(feed, endpoints));
-        let begun_ns = thread_ns()?;
+        let (begun, begun_ns, process_begun_ns) = (Instant::now(), thread_ns()?, process_ns()?);
         reception.run(&stop, |reception, moment| {
             let [channel] = reception.channels_mut() else { return };
             let received: u64 =
@@ -271,12 +328,13 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure>
             }
             let sockets = channel.inputs().map(socket).collect();
             let Some(tap) = &mut channel.sink.0 else { return };
-            tap.share_books(channel.handler.0.recovery_mut());
             let events =
                 [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
             tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
         })?;
         let spent_ns = thread_ns()? - begun_ns;
+        let others_ns = (process_ns()? - process_begun_ns).saturating_sub(spent_ns) as f64;
+        is_over.store(true, Ordering::Relaxed);
         resident[1] = resident_mib()?;
         sending.join().map_err(|_| "the sender panicked")??;
         let [channel] = reception.channels() else { return Err("there is one channel".into()) };
@@ -289,30 +347,42 @@ fn run(feed: &Feed, port: u16, clients: Option<usize>) -> Result<Spent, Failure>
             return Err("no message was decoded: the feed and its framing do not fit".into());
         }
         let packet_ns = spent_ns as f64 / packets as f64;
-        Ok(Spent { packet_ns, packets, dropped, messages, resident_mib: resident })
+        let others_ns = (others_ns / begun.elapsed().as_secs_f64()) as u64;
+        Ok(Spent { packet_ns, others_ns, packets, dropped, messages, resident_mib: resident })
     })
 }
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: u16| arguments.next().map_or(Ok(default), |text| text.parse());
-    let (runs, messages_per_packet, seconds) = (number(10)?, number(1)?, number(3)?);
-    let feed = Feed::new(messages_per_packet.into(), seconds.into())?;
-    let setups = [("no monitor", None), ("one client", Some(1)), ("50 clients", Some(50))];
-    let mut least = [f64::INFINITY; 3];
+    let (runs, messages_per_packet, seconds, rate) =
+        (number(10)?, number(1)?, number(3)?, number(RATE)?);
+    let feed = Feed::new(messages_per_packet.into(), seconds.into(), rate.into())?;
+    let names = ["no monitor", "one client", "50 clients", "control"];
+    let mut least = [f64::INFINITY; 4];
     for turn in 0..runs {
-        for (at, (name, clients)) in setups.iter().enumerate() {
-            let spent = run(&feed, 23_000 + turn * 6 + at as u16 * 2, *clients)?;
-            let Spent { packet_ns, packets, dropped, messages, resident_mib: [early, late] } =
-                spent;
+        let mut others_ns = [0_u64; 4];
+        for (at, name) in names.iter().enumerate() {
+            let setup = match at {
+                0 => Setup::Alone,
+                1 => Setup::Monitored(1),
+                2 => Setup::Monitored(CLIENTS),
+                _ => Setup::Control(others_ns[2].saturating_sub(others_ns[0])),
+            };
+            let spent = run(&feed, 23_000 + turn * 8 + at as u16 * 2, setup)?;
+            let Spent {
+                packet_ns, packets, dropped, messages, resident_mib: [early, late], ..
+            } = spent;
             println!(
                 "{name}: {packet_ns:.0} ns a packet, {packets} packets and {dropped} dropped, {messages} messages; \
-                 {early} MiB after a quarter, {late} MiB at the end",
+                 others {:.1} ms of CPU a second; {early} MiB after a quarter, {late} MiB at the end",
+                spent.others_ns as f64 / 1e6,
             );
+            others_ns[at] = spent.others_ns;
             least[at] = least[at].min(packet_ns);
         }
     }
-    for (at, (name, _)) in setups.iter().enumerate() {
+    for (at, name) in names.iter().enumerate() {
         println!(
             "{name}: least {:.0} ns a packet, {:.3} of that without",
             least[at],

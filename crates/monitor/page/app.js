@@ -126,12 +126,13 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** Shows one process, or all of those that this page is over. */
+/** Shows one process, or all of those that this page is over; the server marks such a page. */
 async function begin() {
+  const isOverSeveral = document.documentElement.hasAttribute("data-processes");
   // Without an answer the stream tells, and tries again.
-  const all = await processes().catch(() => []);
+  const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
-  if (!all.length || chosen) {
+  if (!isOverSeveral || chosen) {
     stream(() => "/api/v1/stream?of=state", take, tell);
     return;
   }

@@ -142,7 +142,7 @@ function books() {
       (book) => {
         const why = h("span", { class: "tag warn" });
         const words = h("span", { class: "quiet" });
-        const row = h("tr", {}, h("td", {}, book.name), h("td", {}, why, " ", words));
+        const row = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words));
         row.update = (book) => {
           text(why, format.words(book.reason));
           text(words, book.text);
@@ -254,7 +254,7 @@ function channel(app) {
       latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
       latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
       latency("Applying a message to books", "book_time", "book_buckets", "good"),
-      latency("First byte to published", "publish_time", "publish_buckets", "a"),
+      latency("Publishing", "publish_time", "publish_buckets", "a"),
     ];
     const element = h(
       "article",

@@ -48,6 +48,13 @@ pub(crate) async fn page() -> Response {
     find("index.html")
 }
 
+/// Returns the page over several processes: a mark tells it to ask for them.
+pub(crate) async fn page_of_several() -> Response {
+    let (_, kind, page) = ASSETS[0];
+    let marked = page.replacen("<html ", "<html data-processes ", 1);
+    ([(header::CONTENT_TYPE, kind)], marked).into_response()
+}
+
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     find(&name)
 }

@@ -5,6 +5,7 @@ use tickwire_feed::board::Top;
 use tickwire_feed::book::{Amount, Level, Side};
 use tickwire_feed::market::{BookKind, Instrument};
 use tickwire_feed::recovery::StaleReason;
+use tickwire_host::clock::monotonic_ns;
 
 use crate::channel::Channel;
 
@@ -37,7 +38,8 @@ pub struct BestState {
     pub bid: Option<LevelState>,
     /// The best offer.
     pub offer: Option<LevelState>,
-    /// Time of the book's last change, in milliseconds since 1970; `null` before the first one.
+    /// When the last change of the book was seen, at most 100 ms after it, in milliseconds since 1970; `null` before the first change
+    /// since somebody looks.
     pub changed_ms: Option<u64>,
 }
 
@@ -85,7 +87,7 @@ pub struct BookList {
     pub instruments: usize,
     /// Number of instruments that match the search.
     pub matching: usize,
-    /// True if the handler publishes its books, which it does from the first request on.
+    /// Whether the handler has published all listed books; it does within 100 ms of the first request.
     pub is_ready: bool,
     /// The matching instruments from `offset` on.
     pub books: Vec<BestState>,
@@ -119,7 +121,6 @@ impl Channel {
         limit: usize,
         wanted: &[usize],
     ) -> BookList {
-        self.wishes.want_books();
         let search = search.to_lowercase();
         let is_match = |(index, (_, name)): &(usize, &(Instrument, Box<str>))| {
             let is_named = search.is_empty() || name.to_lowercase().contains(&search);
@@ -127,13 +128,16 @@ impl Channel {
         };
         let matching: Vec<usize> =
             self.names.iter().enumerate().filter(is_match).map(|(index, _)| index).collect();
-        let shown = matching.iter().skip(offset).take(limit.min(LIST_MAX));
+        let shown = matching.get(offset..).unwrap_or_default();
+        let shown = shown.get(..limit.min(LIST_MAX)).unwrap_or(shown);
+        let listed = || shown.iter().chain(wanted).copied();
+        self.want(listed());
         BookList {
             channel: self.description.name.clone(),
             instruments: self.names.len(),
             matching: matching.len(),
-            is_ready: self.board.is_some(),
-            books: shown.filter_map(|index| self.best(*index)).collect(),
+            is_ready: self.is_published(listed()),
+            books: shown.iter().filter_map(|index| self.best(*index)).collect(),
             ladders: wanted
                 .iter()
                 .filter_map(|index| self.book(*index, BookKind::Outright))
@@ -143,7 +147,21 @@ impl Channel {
 
     fn top(&self, index: usize, kind: BookKind) -> Option<Top> {
         let (instrument, _) = self.names.get(index)?;
-        self.board.as_ref()?.book(*instrument, kind)
+        self.board.book(*instrument, kind)
+    }
+
+    /// Requests books of these indexes from the handler.
+    fn want(&self, indexes: impl Iterator<Item = usize>) {
+        let known = indexes.filter_map(|index| self.names.get(index));
+        let instruments = known.map(|(instrument, _)| *instrument);
+        let reserved = instruments.inspect(|instrument| self.board.reserve(*instrument));
+        self.wishes.want_books(reserved, monotonic_ns());
+    }
+
+    /// Whether the handler has published the books of these indexes.
+    pub(crate) fn is_published(&self, indexes: impl IntoIterator<Item = usize>) -> bool {
+        let mut known = indexes.into_iter().filter_map(|index| self.names.get(index));
+        known.all(|(instrument, _)| self.board.book(*instrument, BookKind::Outright).is_some())
     }
 
     fn best(&self, index: usize) -> Option<BestState> {
@@ -163,7 +181,8 @@ impl Channel {
         };
         let best = |side| top.and_then(|top| top.best(side)).map(level);
         let epoch_ns = self.description.epoch_ns;
-        let changed_ms = top.map(|top| epoch_ns.saturating_add(top.time_ns()) / 1_000_000);
+        let changed_ns = top.map(Top::time_ns).filter(|at_ns| *at_ns > 0);
+        let changed_ms = changed_ns.map(|at_ns| epoch_ns.saturating_add(at_ns) / 1_000_000);
         Some(BestState {
             instrument: index,
             name: name.to_string(),
@@ -176,7 +195,7 @@ impl Channel {
 
     /// Returns the book of an instrument.
     pub(crate) fn book(&self, index: usize, kind: BookKind) -> Option<BookState> {
-        self.wishes.want_books();
+        self.want([index].into_iter());
         let top = self.top(index, kind);
         let best = self.best_of(index, top.as_ref())?;
         let levels = |side| top.iter().flat_map(move |top| top.levels(side)).map(level).collect();

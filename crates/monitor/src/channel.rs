@@ -56,7 +56,8 @@ pub struct MessageTimes {
     pub decode: Distribution,
     /// Time to apply a message to the books, if measured.
     pub books: Option<Distribution>,
-    /// Time from the first byte of a message until its samples are written, if measured.
+    /// To publish, if that is measured: from the first byte of a message until its samples are written, or to write the samples
+    /// of a book or event.
     pub publish: Option<Distribution>,
 }
 
@@ -88,8 +89,9 @@ pub(crate) struct Channel {
     /// Counts at the end of the last whole second.
     second_mark: Option<Mark>,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
-    pub(crate) board: Option<BoardReader>,
-    /// The last trades, each with its number.
+    /// The books that somebody looks at.
+    pub(crate) board: BoardReader,
+    /// The last trades, each with a number that grows.
     pub(crate) trades: VecDeque<(u64, TradeCopy)>,
     pub(crate) packets: Packets,
     gaps: Gaps,
@@ -139,6 +141,7 @@ impl Channel {
         description: ChannelDescription,
         receiver: Receiver<Published>,
         wishes: Arc<Wishes>,
+        board: BoardReader,
     ) -> Self {
         let framing = description.explaining.as_ref().map(Explaining::framing);
         let delays = description.lines.iter().map(|line| Watched::new(line.delays.clone()));
@@ -154,7 +157,7 @@ impl Channel {
             rates: Rates::default(),
             second_mark: None,
             names: Vec::new(),
-            board: None,
+            board,
             trades: VecDeque::new(),
             packets: Packets::new(framing),
             gaps: Gaps::default(),
@@ -178,7 +181,6 @@ impl Channel {
 
     fn handle(&mut self, published: Published) {
         match published {
-            Published::Board(board) => self.board = Some(board),
             Published::Counts(counts) => self.count(counts),
             Published::Event { at_ns, event } => self.event(at_ns, event),
             Published::Packet(copy) => {
@@ -189,14 +191,16 @@ impl Channel {
                     Why::Gap { first } => self.gaps.link(first, id),
                 }
             }
-            Published::Trade(trade) => {
-                if self.trades.len() == TRADES_MAX {
-                    self.trades.pop_front();
-                }
-                let id = self.trades.back().map_or(1, |(last, _)| last + 1);
-                self.trades.push_back((id, trade));
-            }
+            Published::Trades(trades) => trades.into_iter().for_each(|trade| self.keep(trade)),
         }
+    }
+
+    fn keep(&mut self, trade: TradeCopy) {
+        if self.trades.len() == TRADES_MAX {
+            self.trades.pop_front();
+        }
+        let id = self.trades.back().map_or(1, |(last, _)| last + 1);
+        self.trades.push_back((id, trade));
     }
 
     fn at_ms(&self, at_ns: u64) -> u64 {
@@ -447,8 +451,8 @@ impl Channel {
         let of = |name, line: Option<String>, watched: &Watched| LatencyState {
             name,
             line,
-            quantiles: quantiles(watched.all()),
-            buckets: buckets(watched.all()),
+            quantiles: watched.quantiles(),
+            buckets: watched.buckets().to_vec(),
         };
         let delays = self.description.lines.iter().zip(&self.delays);
         let delays = delays.map(|(line, watched)| {

@@ -250,7 +250,7 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>) -> Route
     told.merge(administration)
         .with_state(fleet)
         .route_layer(from_fn(check_site))
-        .route("/", get(assets::page))
+        .route("/", get(assets::page_of_several))
         .route("/assets/{name}", get(assets::asset))
         .layer(from_fn(add_headers))
 }

@@ -63,11 +63,16 @@ pub(crate) struct Watched {
     distribution: Distribution,
     now: Histogram<u64>,
     second: Histogram<u64>,
+    /// Of all times, computed once a second rather than for each state.
+    quantiles: Quantiles,
+    buckets: Vec<u64>,
 }
 
 impl Watched {
     pub(crate) fn new(distribution: Distribution) -> Self {
-        Self { distribution, now: histogram::latency(), second: histogram::latency() }
+        let (now, second) = (histogram::latency(), histogram::latency());
+        let (quantiles, buckets) = (quantiles(&now), buckets(&now));
+        Self { distribution, now, second, quantiles, buckets }
     }
 
     /// Reads the distribution again; the times added since the last call are those of the last second.
@@ -79,11 +84,18 @@ impl Watched {
             self.second.clone_from(&now);
         }
         self.now = now;
+        self.quantiles = quantiles(&self.now);
+        self.buckets = buckets(&self.now);
     }
 
-    /// Returns all times.
-    pub(crate) const fn all(&self) -> &Histogram<u64> {
-        &self.now
+    /// Quantiles of all times.
+    pub(crate) const fn quantiles(&self) -> Quantiles {
+        self.quantiles
+    }
+
+    /// Counts of all times between the bounds.
+    pub(crate) fn buckets(&self) -> &[u64] {
+        &self.buckets
     }
 
     /// Returns the times of the last second.
@@ -116,7 +128,8 @@ mod tests {
         distribution.record(200);
         distribution.record(200);
         watched.end_second();
-        assert_eq!((watched.all().len(), watched.second().len()), (3, 2));
+        assert_eq!((watched.quantiles().count, watched.second().len()), (3, 2));
+        assert_eq!(watched.buckets().iter().sum::<u64>(), 3);
         assert_eq!(quantiles(watched.second()).p50_ns, 200);
         watched.end_second();
         assert_eq!(quantiles(watched.second()), Quantiles::default());

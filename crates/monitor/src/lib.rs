@@ -32,6 +32,7 @@ mod channel;
 mod client;
 mod explaining;
 mod fleet;
+mod frames;
 mod gaps;
 mod guard;
 mod history;

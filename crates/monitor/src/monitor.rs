@@ -8,12 +8,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
+use tickwire_feed::board::Board;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_telemetry::metrics::Distribution;
 use tokio::sync::watch;
 
 use crate::bus::{self, BusDescription, BusTap};
 use crate::channel::{Channel, ChannelDescription};
+use crate::frames::{EncodedEvent, Frames};
+use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
 use crate::state::{ChannelState, Process, State};
 use crate::tap::Tap;
@@ -71,9 +74,10 @@ impl MonitorBuilder {
     /// Adds a channel. Returns the tap with which its handler's thread publishes.
     pub fn add_channel(&mut self, description: ChannelDescription) -> Tap {
         let (sender, receiver) = sync_channel(QUEUE_MAX);
-        let wishes = Arc::new(Wishes::default());
-        self.channels.push(Channel::new(description, receiver, wishes.clone()));
-        Tap::new(sender, wishes)
+        let (wishes, board) = (Arc::new(Wishes::default()), Board::new());
+        let channel = Channel::new(description, receiver, wishes.clone(), board.reader());
+        self.channels.push(channel);
+        Tap::new(sender, wishes, board)
     }
 
     /// Adds FIX sessions to the state.
@@ -110,7 +114,7 @@ impl MonitorBuilder {
             bus: self.bus,
             sender: self.sender,
             version: watch::Sender::new(0),
-            cached: Mutex::new((u64::MAX, Arc::from(""))),
+            frames: Mutex::default(),
             workshop: Workshop::default(),
             packets_wanted_ns: AtomicU64::new(0),
         });
@@ -162,8 +166,8 @@ pub(crate) struct Shared {
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
     pub(crate) version: watch::Sender<u64>,
-    /// The state as JSON and its version; created once per version, for all clients.
-    cached: Mutex<(u64, Arc<str>)>,
+    /// The encoded data of each subject.
+    frames: Mutex<Frames>,
     pub(crate) workshop: Workshop,
     /// Time until which handlers hand over packets.
     packets_wanted_ns: AtomicU64,
@@ -207,7 +211,7 @@ impl Shared {
         self.state_of(*self.version.borrow())
     }
 
-    fn state_of(&self, version: u64) -> State {
+    pub(crate) fn state_of(&self, version: u64) -> State {
         let now_ns = monotonic_ns();
         let channels: Vec<ChannelState> =
             self.channels().iter().map(|channel| channel.state(now_ns)).collect();
@@ -226,14 +230,11 @@ impl Shared {
         }
     }
 
-    /// Returns the state as JSON, which is created once per version.
-    pub(crate) fn state_json(&self) -> Arc<str> {
-        let mut cached = locked(&self.cached);
+    /// Returns the data of a subject at the current version, encoded once a version; `None` if there is no such channel.
+    pub(crate) fn frame(&self, subject: &Arc<StreamSubject>) -> Option<EncodedEvent> {
+        let mut frames = locked(&self.frames);
         let version = *self.version.borrow();
-        if cached.0 != version {
-            *cached = (version, to_json(&self.state_of(version)).into());
-        }
-        cached.1.clone()
+        frames.of(subject, version, || subject.tell(self, version))
     }
 }
 
@@ -270,6 +271,7 @@ fn collect(shared: &Shared, stop: &AtomicBool) {
             let mut channels = shared.channels();
             for channel in channels.iter_mut() {
                 channel.wishes.want_packets(wants_packets);
+                channel.wishes.expire(monotonic_ns());
                 is_changed |= channel.take();
                 if now != second {
                     channel.end_second(now.saturating_sub(1));

@@ -1,7 +1,6 @@
 //! Items that a handler's thread hands over to the monitor.
 
 use tickwire_feed::arbiter::{ArbiterCounters, Gap, LineCounters};
-use tickwire_feed::board::BoardReader;
 use tickwire_feed::book::{Amount, Side};
 use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, Source};
 use tickwire_feed::market::Instrument;
@@ -10,16 +9,14 @@ use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
 /// An item of the queue. Times are nanoseconds of the handler's clock.
 #[derive(Debug)]
 pub(crate) enum Published {
-    /// Readers of the books; sent once a client wants to see books.
-    Board(BoardReader),
     /// All counters at one moment.
     Counts(Box<Counts>),
     /// An event.
     Event { at_ns: u64, event: Event },
     /// A packet as it was received, for explanation.
     Packet(Box<PacketCopy>),
-    /// A trade.
-    Trade(TradeCopy),
+    /// Trades since the last publication.
+    Trades(Vec<TradeCopy>),
 }
 
 /// An event of a feed.
@@ -168,18 +165,11 @@ impl Counts {
             }
         };
         let instruments = recovery.instruments();
-        let (mut states, mut stale) = (Vec::with_capacity(instruments.len()), Vec::new());
-        for instrument in instruments.iter() {
-            match recovery.state(instrument) {
-                Ok(()) => states.push(0),
-                Err(reason) => {
-                    states.push(reason.index() as u8 + 1);
-                    if stale.len() < DETAILS_MAX {
-                        stale.push((instrument, reason));
-                    }
-                }
-            }
-        }
+        let states = recovery.state_codes().to_vec();
+        let stale_ones = instruments.iter().zip(&states).filter(|(_, code)| **code != 0);
+        // A book whose transaction continues may have no reason at this moment.
+        let reason = |(instrument, _)| Some((instrument, recovery.state(instrument).err()?));
+        let stale = stale_ones.take(DETAILS_MAX).filter_map(reason).collect();
         let name = |instrument| {
             let symbol = instruments.definition(instrument).and_then(|known| known.symbol.clone());
             let name = instruments.name(instrument);

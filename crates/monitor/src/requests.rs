@@ -1,6 +1,7 @@
 //! Handlers of the API's requests.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -9,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 use tickwire_feed::market::BookKind;
+use tokio::time::{Instant, timeout_at};
 
+use crate::books::BookList;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
@@ -17,7 +20,9 @@ use crate::stream::stream;
 
 /// Most ladders in one answer.
 const LADDERS_MAX: usize = 16;
-/// Number of instruments in an answer if the request has no limit.
+/// Longest wait for books that the handler does not publish yet; it publishes ten times a second.
+const PUBLICATION_TIMEOUT: Duration = Duration::from_millis(300);
+/// Instruments in one answer unless another number is asked for.
 const LIMIT: usize = 60;
 
 type Context = State<Arc<Shared>>;
@@ -34,9 +39,42 @@ fn no_channel() -> Response {
     refused(StatusCode::NOT_FOUND, "no such channel: see channels in /api/v1/state")
 }
 
+/// Data that clients get by a GET, or as a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum StreamSubject {
+    State,
+    Books(BooksQuery),
+    Packets(PacketsQuery),
+}
+
+impl StreamSubject {
+    /// Returns the name of its events.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Books(_) => "books",
+            Self::Packets(_) => "packets",
+        }
+    }
+
+    /// Returns its data as JSON; `None` if there is no such channel.
+    pub(crate) fn tell(&self, shared: &Shared, version: u64) -> Option<String> {
+        match self {
+            Self::State => Some(to_json(&shared.state_of(version))),
+            Self::Books(query) => query.list(shared).map(|list| to_json(&list)),
+            Self::Packets(query) => query.tell(shared),
+        }
+    }
+}
+
+fn answer(shared: &Shared, subject: StreamSubject) -> Response {
+    let frame = shared.frame(&Arc::new(subject));
+    frame.map_or_else(no_channel, |frame| json_of(frame.json()))
+}
+
 /// `GET /api/v1/state`.
 pub(crate) async fn state(State(shared): Context) -> Response {
-    json_of(shared.state_json().to_string())
+    answer(&shared, StreamSubject::State)
 }
 
 /// `GET /api/v1/processes`: the processes that this monitor forwards; none, because it shows only its own.
@@ -109,8 +147,8 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
     }
 }
 
-/// Query of the books, also of a stream.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Which instruments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub(crate) struct BooksQuery {
     channel: Option<String>,
     search: Option<String>,
@@ -124,23 +162,41 @@ pub(crate) struct BooksQuery {
 }
 
 impl BooksQuery {
-    fn tell(&self, shared: &Shared) -> Option<String> {
+    fn list(&self, shared: &Shared) -> Option<BookList> {
         let watch = self.watch.as_deref().unwrap_or_default();
         let watch: Vec<usize> =
             watch.split(',').filter_map(|index| index.parse().ok()).take(LADDERS_MAX).collect();
         let search = self.search.as_deref().unwrap_or_default();
         let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(LIMIT));
         let stale = self.stale.unwrap_or(false);
-        let list = shared.of_channel(self.channel.as_deref(), |channel| {
+        shared.of_channel(self.channel.as_deref(), |channel| {
             channel.list(search, stale, offset, limit, &watch)
-        });
-        list.map(|list| to_json(&list))
+        })
+    }
+}
+
+/// Returns what `look` finds once it is ready. Books are published from the first look on, within a publication of the
+/// handler; after a while the answer is what there is.
+async fn once_published<T>(
+    shared: &Shared,
+    mut look: impl FnMut() -> T,
+    is_ready: impl Fn(&T) -> bool,
+) -> T {
+    let mut changes = shared.version.subscribe();
+    let end = Instant::now() + PUBLICATION_TIMEOUT;
+    loop {
+        let found = look();
+        if is_ready(&found) || !matches!(timeout_at(end, changes.changed()).await, Ok(Ok(()))) {
+            return found;
+        }
     }
 }
 
 /// `GET /api/v1/books`.
 pub(crate) async fn books(State(shared): Context, Query(query): Query<BooksQuery>) -> Response {
-    query.tell(&shared).map_or_else(no_channel, json_of)
+    let is_ready = |list: &Option<BookList>| list.as_ref().is_none_or(|list| list.is_ready);
+    let list = once_published(&shared, || query.list(&shared), is_ready).await;
+    list.map_or_else(no_channel, |list| json_of(to_json(&list)))
 }
 
 /// Query of one book.
@@ -161,17 +217,21 @@ pub(crate) async fn book(
         Some("implied") => BookKind::Implied,
         Some(_) => return refused(StatusCode::BAD_REQUEST, "kind is outright or implied"),
     };
-    let book =
-        shared.of_channel(query.channel.as_deref(), |channel| channel.book(instrument, kind));
-    match book {
+    let look = || {
+        shared.of_channel(query.channel.as_deref(), |channel| {
+            (channel.is_published([instrument]), channel.book(instrument, kind))
+        })
+    };
+    let is_ready = |found: &Option<(bool, _)>| found.as_ref().is_none_or(|(is_ready, _)| *is_ready);
+    match once_published(&shared, look, is_ready).await {
         None => no_channel(),
-        Some(None) => refused(StatusCode::NOT_FOUND, "no instrument has this index"),
-        Some(Some(book)) => json_of(to_json(&book)),
+        Some((_, None)) => refused(StatusCode::NOT_FOUND, "no instrument has this index"),
+        Some((_, Some(book))) => json_of(to_json(&book)),
     }
 }
 
-/// Query of the packets.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Whose packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub(crate) struct PacketsQuery {
     channel: Option<String>,
 }
@@ -189,7 +249,7 @@ impl PacketsQuery {
 
 /// `GET /api/v1/packets`.
 pub(crate) async fn packets(State(shared): Context, Query(query): Query<PacketsQuery>) -> Response {
-    query.tell(&shared).map_or_else(no_channel, json_of)
+    answer(&shared, StreamSubject::Packets(query))
 }
 
 /// `GET /api/v1/packets/{id}`: explains a packet.
@@ -224,13 +284,11 @@ pub(crate) async fn events(State(shared): Context, Query(query): Query<BooksQuer
     if channel.is_some() && shared.of_channel(channel.as_deref(), |_| ()).is_none() {
         return no_channel();
     }
-    match query.of.as_deref() {
-        None | Some("state") => stream(shared, "state", |shared| Some(shared.state_json())),
-        Some("books") => stream(shared, "books", move |shared| query.tell(shared).map(Into::into)),
-        Some("packets") => {
-            let packets = PacketsQuery { channel };
-            stream(shared, "packets", move |shared| packets.tell(shared).map(Into::into))
-        }
-        Some(_) => refused(StatusCode::BAD_REQUEST, "of is state, books or packets"),
-    }
+    let subject = match query.of.as_deref() {
+        None | Some("state") => StreamSubject::State,
+        Some("books") => StreamSubject::Books(query),
+        Some("packets") => StreamSubject::Packets(PacketsQuery { channel }),
+        Some(_) => return refused(StatusCode::BAD_REQUEST, "of is state, books or packets"),
+    };
+    stream(shared, subject)
 }

@@ -239,8 +239,9 @@ pub struct Quantiles {
 /// A distribution of times since the start.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyState {
-    /// `receive_delay` (kernel to handler), `decode_time`, `book_time` (applying a message to books) or `publish_time`
-    /// (from the first byte of a message until its samples are written). The process measures only some of them.
+    /// `receive_delay` (kernel to handler), `decode_time`, `book_time` (applying a message to books) or `publish_time` (`publish`:
+    /// from the first byte of a message until its samples are written; `receive --publish`: writing the samples of a book or
+    /// event); those that the process measures.
     pub name: &'static str,
     /// The line, such as `incremental a`; `null` for all lines together.
     pub line: Option<String>,
@@ -276,7 +277,7 @@ pub struct Second {
     pub decode_time: Quantiles,
     /// Times to apply a message to books in this second; all 0 if not measured.
     pub book_time: Quantiles,
-    /// Times from the first byte of a message until its samples are written, in this second; all 0 if not measured.
+    /// Publishing, of this second; all 0 if that is not measured.
     pub publish_time: Quantiles,
     /// Counts of `receive_delay` by bucket.
     pub receive_buckets: Vec<u32>,

@@ -25,6 +25,30 @@ fn indexes_have_places_of_their_own_in_growing_chunks() {
     assert!(board.reader().read(usize::MAX).is_none());
 }
 
+#[test]
+fn an_observer_s_board_tells_when_a_change_was_found() {
+    let mut board = Board::new();
+    let reader = board.reader();
+    let mut book = Book::with_depth(Some(20));
+    apply(&mut book, Side::Bid, 1, LevelAction::New(level(10, 1)));
+    apply(&mut book, Side::Bid, 2, LevelAction::New(level(9, 1)));
+    assert!(board.publish_if_changed(5, &book, true, 100));
+    assert_eq!(reader.read(5).unwrap().time_ns(), 0, "no change was found yet");
+    assert!(!board.publish_if_changed(5, &book, true, 200));
+    apply(&mut book, Side::Bid, 1, LevelAction::Delete);
+    assert!(board.publish_if_changed(5, &book, true, 300));
+    let top = reader.read(5).unwrap();
+    assert_eq!((top.time_ns(), top.levels(Side::Bid)), (300, &[level(9, 1)][..]));
+    assert!(!board.publish_if_changed(5, &book, true, 400));
+    assert!(board.publish_if_changed(5, &book, false, 500));
+    let top = reader.read(5).unwrap();
+    assert!(!top.is_fresh() && top.time_ns() == 500);
+    apply(&mut book, Side::Bid, 1, LevelAction::New(level(10, 1)));
+    assert!(board.publish_if_changed(5, &book, false, 600));
+    assert_eq!(reader.read(5).unwrap().levels(Side::Bid), [level(10, 1), level(9, 1)]);
+    assert!(!board.publish_if_changed(usize::MAX, &book, true, 0));
+}
+
 /// Random updates are published one by one; the board equals the book.
 #[test]
 fn what_is_read_is_what_was_published() {

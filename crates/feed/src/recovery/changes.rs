@@ -160,10 +160,13 @@ impl Recovery {
     /// True if the state of an instrument differs from the reported one.
     #[cold]
     fn note_state(&mut self, id: Id) -> bool {
-        let told = match self.state(id) {
-            Ok(()) => Told::Fresh,
-            Err(reason) => Told::Stale(reason.index() as u8),
+        let (told, code) = match self.state(id) {
+            Ok(()) => (Told::Fresh, 0),
+            Err(reason) => (Told::Stale(reason.index() as u8), reason.code()),
         };
+        if let Some(known) = self.state_codes.get_mut(id.index()) {
+            *known = code;
+        }
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return false };
         std::mem::replace(&mut instrument.told, told) != told
     }

@@ -79,7 +79,7 @@ pub use options::{BookKinds, Continuity, RecoveryOptions};
 pub use outcome::{BookChange, RecoveryCounters, SnapshotOutcome, StaleReason, UpdateOutcome};
 
 use crate::arbiter::Gap;
-use crate::board::{Board, BoardReader};
+use crate::board::{Board, BoardReader, index_of};
 use crate::book::{Book, BookUpdate};
 use crate::market::{
     BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments,
@@ -99,6 +99,9 @@ pub struct Recovery {
     ids: Instruments,
     /// By the index of the instrument.
     instruments: Vec<Instrument>,
+    /// States as reported last, by the index of the instrument: see
+    /// [`state_codes`](Self::state_codes).
+    state_codes: Vec<u8>,
     gap: LastGap,
     gaps: OpenGaps,
     sessions: Sessions,
@@ -148,6 +151,7 @@ impl Recovery {
         Self {
             ids: Instruments::new(options.instruments_max),
             instruments: Vec::new(),
+            state_codes: Vec::new(),
             gap: LastGap::default(),
             gaps: OpenGaps::default(),
             sessions: Sessions::default(),
@@ -195,6 +199,7 @@ impl Recovery {
         }
         let depth = self.known_depth(None);
         self.instruments.push(Instrument::new(&self.options, depth, self.cleared_to));
+        self.state_codes.push(StaleReason::NoSnapshot.code());
         self.changes.reserve(self.instruments.len());
     }
 
@@ -274,6 +279,21 @@ impl Recovery {
         board
     }
 
+    /// Publishes an instrument's books, fresh or stale, to the board of an observer, where they
+    /// differ from the published ones. Books amid a transaction are left as they were published.
+    pub fn publish_to(&self, board: &mut Board, instrument: Id, time_ns: u64) {
+        let state = self.state(instrument);
+        if state == Err(StaleReason::Unfinished) {
+            return;
+        }
+        for kind in BookKind::ALL {
+            if let Some(book) = self.last_known_book(instrument, kind) {
+                let index = index_of(instrument, kind);
+                board.publish_if_changed(index, book, state.is_ok(), time_ns);
+            }
+        }
+    }
+
     /// Returns the kinds of books that are kept.
     pub const fn kinds(&self) -> BookKinds {
         self.options.kinds
@@ -302,17 +322,25 @@ impl Recovery {
     }
 
     /// Returns how many books are fresh, and how many are stale by reason, in the order of
-    /// [`StaleReason::LABELS`].
+    /// [`StaleReason::LABELS`], as of the last [`settle`](Self::settle).
     pub fn states(&self) -> (usize, [usize; StaleReason::LABELS.len()]) {
         let mut stale = [0; StaleReason::LABELS.len()];
         let mut fresh = 0;
-        for instrument in self.ids.iter() {
-            match self.state(instrument) {
-                Ok(()) => fresh += 1,
-                Err(reason) => stale[reason.index()] += 1,
+        for code in &self.state_codes {
+            match stale.get_mut(usize::from(*code).wrapping_sub(1)) {
+                Some(count) => *count += 1,
+                None => fresh += 1,
             }
         }
         (fresh, stale)
+    }
+
+    /// Returns the state of each instrument, by its index, as of the last
+    /// [`settle`](Self::settle): 0 if its books are fresh, else 1 +
+    /// [`StaleReason::index`]. An observer copies this slice; asking [`state`](Self::state) of
+    /// thousands of instruments would replace the caches of the thread that keeps the books.
+    pub fn state_codes(&self) -> &[u8] {
+        &self.state_codes
     }
 
     /// Sets the current time, on the clock of the packets.

@@ -67,6 +67,11 @@ impl StaleReason {
         "unfinished",
     ];
 
+    /// Returns the code of this reason in [`Recovery::state_codes`](super::Recovery::state_codes).
+    pub(super) const fn code(self) -> u8 {
+        self.index() as u8 + 1
+    }
+
     /// Returns the index of this reason's label in [`LABELS`](Self::LABELS).
     pub const fn index(&self) -> usize {
         match self {

@@ -135,6 +135,8 @@ async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> 
         {
             oldest.abort();
         }
+        // An event that follows another one is sent at once (Nagle's algorithm would wait for an acknowledgement).
+        let _ = stream.set_nodelay(true);
         let (routes, tls) = (routes.clone(), tls.clone());
         let served = tokio::spawn(async move {
             match tls {

@@ -62,8 +62,5 @@ pub fn publish(now_ns: u64, channel: &mut FeedChannel) {
     let events = channel.sink.events().labelled();
     let FeedChannel { handler, sink, .. } = channel;
     let Some(tap) = sink.inner_mut().tap_mut() else { return };
-    if tap.wants_books() {
-        tap.share_books(handler.recovery_mut());
-    }
     tap.publish(now_ns, &Facts { sockets, view: handler.view(), events });
 }

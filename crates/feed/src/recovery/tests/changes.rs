@@ -5,6 +5,14 @@ use crate::book::BookFault;
 
 fn ended(recovery: &mut Recovery, continues: bool) -> Vec<BookChange> {
     recovery.end_message(continues);
+    if !continues {
+        let codes: Vec<u8> = recovery
+            .ids
+            .iter()
+            .map(|id| recovery.state(id).map_or_else(StaleReason::code, |()| 0))
+            .collect();
+        assert_eq!(recovery.state_codes(), codes);
+    }
     std::iter::from_fn(|| recovery.next_change()).collect()
 }
 

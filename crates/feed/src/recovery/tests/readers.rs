@@ -23,3 +23,30 @@ fn readers_see_the_books_and_their_states() {
     let top = reader.book(ONE, BookKind::Outright).unwrap();
     assert!(!top.is_fresh() && top.levels(Side::Offer) == [level(60)]);
 }
+
+#[test]
+fn an_observer_gets_the_books_that_it_asks_for_when_it_asks() {
+    let mut recovery = by_rpt_seq();
+    recovery.handle_progress(11);
+    let levels = both_sides(&[50], &[60]);
+    assert_eq!(recovery.handle_snapshot(0, &whole(10, 100, &levels)), SnapshotOutcome::Recovered);
+    let mut board = Board::new();
+    let reader = board.reader();
+    reader.reserve(ONE);
+    assert!(reader.book(ONE, BookKind::Outright).is_none());
+    let mut bids = |recovery: &Recovery| {
+        recovery.publish_to(&mut board, ONE, 7);
+        let top = reader.book(ONE, BookKind::Outright).unwrap();
+        (top.levels(Side::Bid).to_vec(), top.is_fresh())
+    };
+    assert_eq!(bids(&recovery), (vec![level(50)], true));
+    recovery.handle_update(&change(11, 101, 51));
+    recovery.end_message(true);
+    assert_eq!(bids(&recovery), (vec![level(50)], true), "the transaction continues");
+    recovery.end_message(false);
+    assert_eq!(bids(&recovery), (vec![level(51)], true));
+    recovery.handle_gap(Gap { first: 12, count: 1 });
+    recovery.end_message(false);
+    assert_eq!(bids(&recovery), (vec![level(51)], false));
+    assert!(reader.book(ONE, BookKind::Implied).is_none());
+}
