@@ -47,7 +47,7 @@ fn exported() -> Samples {
     let _feed = FeedMetrics::new(&metrics, Some("futures"), lines);
     let _loop = LoopMetrics::new(&metrics, Some("0"));
     let _replay = ReplayMetrics::new(&metrics, Some("futures"));
-    let _times = ["decode_time", "book_time"]
+    let _times = ["decode_time", "book_time", "publish_time"]
         .map(|name| metrics.distribution(name, "", &[("channel", "futures")]));
     let mut sessions = Sessions::default();
     let id = SessionId::new(BeginString::Fix42, "A", "B");

@@ -3,10 +3,12 @@
 use super::show::ShownKinds;
 use crate::distribution::{Bus, BusArgs, OutletError, Outlets, refused};
 use crate::failure::Failure;
+use hdrhistogram::Histogram;
 use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
-use tickwire_net::Stop;
+use tickwire_net::clock::monotonic_ns;
+use tickwire_net::{Stop, histogram};
 
 /// Publishing of books and events.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,14 +38,30 @@ impl MarketBus {
         Ok(bus.map(|bus| Self { bus, args: args.clone() }))
     }
 
-    /// Returns the publisher of one channel. `epoch_ns` is the offset that converts its handler's times to nanoseconds
-    /// since 1970.
-    pub fn channel(&self, name: Option<&str>, epoch_ns: u64, kinds: ShownKinds) -> BusChannel {
+    /// Returns the publisher of one channel. `epoch_ns` is added to the times of its handler. Measures
+    /// the writing of one book or event in `every`; 0 measures none.
+    pub fn channel(
+        &self,
+        name: Option<&str>,
+        epoch_ns: u64,
+        kinds: ShownKinds,
+        every: u32,
+    ) -> BusChannel {
         let MarketBusArgs { publishing, publish_depth } = &self.args;
         let samples =
             MarketSamples::new(publishing.source_name(), name.unwrap_or_default(), *publish_depth);
         let origin = Origin::default();
-        BusChannel { bus: self.bus.clone(), samples, origin, kinds, epoch_ns, failure: None }
+        BusChannel {
+            bus: self.bus.clone(),
+            samples,
+            origin,
+            kinds,
+            epoch_ns,
+            failure: None,
+            every,
+            left: u32::from(every > 0),
+            times: histogram::latency(),
+        }
     }
 
     /// As [`Bus::finish`].
@@ -62,6 +80,11 @@ pub struct BusChannel {
     kinds: ShownKinds,
     epoch_ns: u64,
     failure: Option<OutletError>,
+    /// One in this many books and events is measured.
+    every: u32,
+    /// Books and events until the next measured one.
+    left: u32,
+    times: Histogram<u64>,
 }
 
 impl BusChannel {
@@ -94,13 +117,30 @@ impl BusChannel {
         &mut self,
         publish: impl FnOnce(&mut MarketSamples, &mut Outlets, &Origin) -> Result<(), OutletError>,
     ) {
+        let is_measured = self.left == 1;
+        self.left = if is_measured { self.every } else { self.left.saturating_sub(1) };
+        let before_ns = is_measured.then(monotonic_ns);
         let Self { bus, samples, origin, .. } = self;
-        if let Err(error) = bus.with(|outlets| publish(samples, outlets, origin)) {
-            self.failure.get_or_insert(error);
+        match bus.with(|outlets| publish(samples, outlets, origin)) {
+            Ok(()) => {
+                if let Some(before_ns) = before_ns {
+                    let time_ns = monotonic_ns().saturating_sub(before_ns);
+                    histogram::record(&mut self.times, time_ns);
+                }
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
         }
     }
 
-    /// Returns true if the transport rejected a sample; reception must then end.
+    /// Returns the measured times to write the samples of a book or an event, in nanoseconds. A wait
+    /// for other channels' samples is included.
+    pub const fn times(&self) -> &Histogram<u64> {
+        &self.times
+    }
+
+    /// True if the transport rejected a sample, after which reception must end.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

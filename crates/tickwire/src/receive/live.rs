@@ -204,7 +204,11 @@ impl<'s> Watched<'s> {
                     &help("apply a message to the books"),
                     &labels,
                 )),
-                publish: None,
+                publish: described.args.bus.publishing.publish.then(|| {
+                    let what =
+                        "Time to write the samples of a book or an event, one in --measure-every";
+                    metrics.distribution("publish_time", what, &labels)
+                }),
             },
         })
     }
@@ -247,6 +251,12 @@ impl<'s> Watched<'s> {
         let is_due = is_monitor_due || is_served && self.published.is_due(now_ns);
         if is_monitor_due {
             monitoring::publish(now_ns, channel);
+        }
+        if is_due && self.published.times_are_due(now_ns) {
+            let measured = channel.sink.inner_mut().publish_times();
+            if let Some((times, measured)) = self.times.publish.as_ref().zip(measured) {
+                times.publish(measured);
+            }
         }
         if is_due {
             let (inputs, events) = (channel.inputs().collect(), channel.sink.events());

@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
         let showing = Showing::new(Counting::new(self.ending.clone()), printer.transpose()?);
         let showing = showing.publishing(self.bus.as_ref().map(|bus| {
             let kinds = channel.args.shown_kinds();
-            bus.channel(channel.args.label(), epoch_ns, kinds)
+            bus.channel(channel.args.label(), epoch_ns, kinds, channel.args.measure_every)
         }));
         Ok(showing)
     }

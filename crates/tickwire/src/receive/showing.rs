@@ -4,6 +4,7 @@ use super::bus::BusChannel;
 use super::show::Printer;
 use super::sink::{Counting, Named};
 use crate::failure::Failure;
+use hdrhistogram::Histogram;
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
 use tickwire_feed::market::{MarketEvent, Snapshot};
@@ -56,6 +57,11 @@ impl Showing {
                 self.counting.stop();
             }
         }
+    }
+
+    /// Returns the times to write samples, if books and events are published.
+    pub fn publish_times(&self) -> Option<&Histogram<u64>> {
+        self.publishing.as_ref().map(BusChannel::times)
     }
 
     /// Returns the counting sink.
