@@ -1,0 +1,212 @@
+//! The view of a feed: channels, lines, times, gaps and events; of a sender: its lines.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::widgets::{Cell, Row};
+use serde_json::Value;
+
+use super::{chosen, draw_events, fault, level, nothing, right, state_cell, table};
+use crate::app::App;
+use crate::fields::{clock, count, list, ns, rate, span, sum, text, words};
+
+/// Draws the view.
+pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let channels = list(&app.state["channels"]);
+    let sender = &app.state["sender"];
+    if !sender.is_null() {
+        return sent(sender, frame, area);
+    }
+    let Some(channel) = channels.get(app.chosen.min(channels.len().saturating_sub(1))) else {
+        return nothing(frame, area, "This process receives no feed.");
+    };
+    let lines = list(&channel["lines"]);
+    let heights = [
+        Constraint::Length(channels.len().min(6) as u16 + 3),
+        Constraint::Length(lines.len() as u16 + 3),
+        Constraint::Length(5),
+        Constraint::Min(4),
+    ];
+    let [top, middle, times, bottom] = Layout::vertical(heights).areas(area);
+    let channel_row = |channel: &Value| {
+        let stale = sum(&channel["books"]["stale"]);
+        Row::new(vec![
+            Cell::new(text(&channel["name"])),
+            state_cell(&channel["status"]),
+            right(rate(&channel["messages_per_second"])),
+            right(count(&channel["messages"])),
+            fault(&channel["declared_gaps"]),
+            fault(&channel["missing_seq_nums"]),
+            fault(&channel["failed_packets"]),
+            right(count(&channel["books"]["fresh"])),
+            fault(&stale.into()),
+            Cell::new(text(&channel["next_seq_num"])),
+        ])
+    };
+    let names = [
+        "Channel",
+        "State",
+        "#Messages/s",
+        "#Messages",
+        "#Gaps",
+        "#Lost",
+        "#Failed",
+        "#Fresh",
+        "#Stale",
+        "Next",
+    ];
+    let widths = [
+        Constraint::Min(10),
+        Constraint::Length(9),
+        Constraint::Length(11),
+        Constraint::Length(13),
+        Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Length(8),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(12),
+    ];
+    let all = table("Channels", &names, &widths, channels.iter().map(channel_row).collect());
+    frame.render_stateful_widget(all, top, &mut chosen(app));
+    draw_lines(channel, frame, middle);
+    draw_times(channel, frame, times);
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(45), Constraint::Min(10)]).areas(bottom);
+    draw_gaps(channel, frame, left);
+    draw_events(&channel["events"], frame, right);
+}
+
+fn draw_lines(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
+    let row = |line: &Value| {
+        let of = &line["arbitration"];
+        Row::new(vec![
+            Cell::new(format!("{} {}", text(&line["feed"]), text(&line["line"]).to_uppercase())),
+            state_cell(&line["status"]),
+            right(rate(&line["packets_per_second"])),
+            right(count(&line["received_packets"])),
+            right(count(&of["first_packets"])),
+            right(count(&of["duplicate_packets"])),
+            fault(&of["lost_seq_nums"]),
+            fault(&of["differing_packets"]),
+            fault(&line["dropped_packets"]),
+            right(format!("{} ago", span(&line["age_ms"]))),
+            Cell::new(text(&line["group"])),
+        ])
+    };
+    let names = [
+        "Line",
+        "State",
+        "#Packets/s",
+        "#Packets",
+        "#First",
+        "#Copies",
+        "#Lost",
+        "#Differ",
+        "#Drops",
+        "#Last",
+        "Group",
+    ];
+    let widths = [
+        Constraint::Length(15),
+        Constraint::Length(9),
+        Constraint::Length(10),
+        Constraint::Length(12),
+        Constraint::Length(12),
+        Constraint::Length(12),
+        Constraint::Length(8),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(11),
+        Constraint::Min(8),
+    ];
+    let rows = list(&channel["lines"]).iter().map(row).collect();
+    frame.render_widget(table("Lines", &names, &widths, rows), area);
+}
+
+fn draw_times(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
+    let is_shown =
+        |of: &&Value| of["name"] == "decode_time" || text(&of["line"]).starts_with("incremental");
+    let row = |of: &Value| {
+        let name = match of["name"].as_str() {
+            Some("decode_time") => "decoding a message".to_owned(),
+            _ => format!("kernel to handler, {}", text(&of["line"])),
+        };
+        let quantiles = ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map(|name| right(ns(&of[name])));
+        Row::new(
+            std::iter::once(Cell::new(name)).chain(quantiles).chain([right(count(&of["count"]))]),
+        )
+    };
+    let names = ["Times", "#p50", "#p99", "#p99.9", "#max", "#measured"];
+    let widths = [
+        Constraint::Length(34),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Min(10),
+    ];
+    let rows = list(&channel["latencies"]).iter().filter(is_shown).map(row).collect();
+    frame.render_widget(table("Times", &names, &widths, rows), area);
+}
+
+fn draw_gaps(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
+    let row = |gap: &Value| {
+        let state = match gap["status"].as_str() {
+            Some("filled") => format!(
+                "filled by {} after {}",
+                words(&gap["filled_by"]),
+                span(&gap["filled_after_ms"])
+            ),
+            _ => words(&gap["status"]),
+        };
+        Row::new(vec![
+            Cell::new(clock(&gap["at_ms"])),
+            Cell::new(text(&gap["first"])),
+            right(count(&gap["count"])),
+            Cell::new(state).style(level(&text(&gap["status"]))),
+        ])
+    };
+    let widths = [
+        Constraint::Length(12),
+        Constraint::Length(11),
+        Constraint::Length(6),
+        Constraint::Min(10),
+    ];
+    let rows = list(&channel["gaps"]).iter().map(row).collect();
+    frame.render_widget(table("Gaps", &["Time", "First", "#Lost", "State"], &widths, rows), area);
+}
+
+fn sent(sender: &Value, frame: &mut Frame<'_>, area: Rect) {
+    let row = |line: &Value| {
+        Row::new(vec![
+            Cell::new(text(&line["line"])),
+            right(rate(&line["packets_per_second"])),
+            right(count(&line["sent_packets"])),
+            right(count(&line["lost_packets"])),
+            right(count(&line["duplicated_packets"])),
+            right(count(&line["overtaken_packets"])),
+            fault(&line["no_room_packets"]),
+            Cell::new(text(&line["group"])),
+        ])
+    };
+    let names =
+        ["Line", "#Packets/s", "#Packets", "#Lost", "#Twice", "#Overtaken", "#No room", "Group"];
+    let widths = [
+        Constraint::Length(10),
+        Constraint::Length(11),
+        Constraint::Length(13),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Length(9),
+        Constraint::Min(10),
+    ];
+    let late = &sender["late"];
+    let title = format!(
+        "Packets sent; late by {} (p50), {} (p99)",
+        ns(&late["p50_ns"]),
+        ns(&late["p99_ns"])
+    );
+    let rows = list(&sender["lines"]).iter().map(row).collect();
+    frame.render_widget(table(&title, &names, &widths, rows), area);
+}

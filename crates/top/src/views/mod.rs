@@ -1,0 +1,108 @@
+//! The views, a module each, and their common parts.
+
+mod books;
+mod feed;
+mod fix;
+mod packets;
+mod topics;
+
+pub(crate) use packets::explained_lines;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
+use serde_json::Value;
+
+use crate::app::{App, View};
+use crate::fields::{clock, count, list, text, words};
+
+/// Style of less important text.
+pub(crate) const fn quiet() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+/// Style of a status. The status is also written as a word, so that nothing is shown by colour alone.
+fn level(state: &str) -> Style {
+    match state {
+        "alive" | "fresh" | "live" | "logged_on" | "filled" | "present" | "done" | "snapshot" => {
+            Style::new().fg(Color::Green)
+        }
+        "waiting" | "put_aside" | "connected" | "stopped" | "around" | "resend" | "line" => {
+            Style::new().fg(Color::Yellow)
+        }
+        "silent" | "stalled" | "disconnected" | "open" | "replaying" | "gone" | "failed"
+        | "fault" | "gap" => Style::new().fg(Color::Red),
+        _ => Style::new(),
+    }
+}
+
+fn state_cell(value: &Value) -> Cell<'static> {
+    Cell::new(words(value)).style(level(&text(value)))
+}
+
+/// Formats a count of errors, in red if it is not 0.
+fn fault(value: &Value) -> Cell<'static> {
+    let style = match value.as_u64() {
+        Some(1..) => Style::new().fg(Color::Red),
+        _ => Style::new(),
+    };
+    Cell::new(Line::raw(count(value)).right_aligned()).style(style)
+}
+
+fn right(value: String) -> Cell<'static> {
+    Cell::new(Line::raw(value).right_aligned())
+}
+
+/// Creates a table with a header. A `#` before a name right-aligns a column of numbers.
+fn table(
+    title: &str,
+    names: &[&str],
+    widths: &[Constraint],
+    rows: Vec<Row<'static>>,
+) -> Table<'static> {
+    let head = names.iter().map(|name| match name.strip_prefix('#') {
+        Some(name) => right(name.to_owned()),
+        None => Cell::new((*name).to_owned()),
+    });
+    Table::new(rows, widths.iter().copied())
+        .header(Row::new(head).style(quiet()))
+        .block(Block::bordered().title(title.to_owned()))
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED))
+}
+
+fn chosen(app: &App) -> TableState {
+    TableState::default().with_selected(Some(app.chosen))
+}
+
+/// Draws the view.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    if app.state.is_null() {
+        return;
+    }
+    match app.view {
+        View::Feed => feed::draw(app, frame, area),
+        View::Books => books::draw(app, frame, area),
+        View::Packets => packets::draw(app, frame, area),
+        View::Fix => fix::draw(app, frame, area),
+        View::Topics => topics::draw(app, frame, area),
+    }
+}
+
+fn nothing(frame: &mut Frame<'_>, area: Rect, words: &str) {
+    frame.render_widget(Paragraph::new(words.to_owned()).style(quiet()), area);
+}
+
+fn draw_events(events: &Value, frame: &mut Frame<'_>, area: Rect) {
+    let row = |event: &Value| {
+        Row::new(vec![
+            Cell::new(clock(&event["at_ms"])),
+            state_cell(&event["kind"]),
+            Cell::new(text(&event["text"])),
+        ])
+    };
+    let widths = [Constraint::Length(12), Constraint::Length(10), Constraint::Min(10)];
+    let rows = list(events).iter().map(row).collect();
+    frame.render_widget(table("Events", &["Time", "Kind", "What"], &widths, rows), area);
+}
