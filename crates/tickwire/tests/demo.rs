@@ -15,12 +15,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Processes that work for the demo with this process id: their command lines contain its directory.
 fn workers(demo: u32) -> Vec<u32> {
-    let mark = format!("tickwire-demo-{demo}-");
+    processes_with(&format!("tickwire-demo-{demo}-"))
+}
+
+/// Processes whose command lines contain `mark`.
+fn processes_with(mark: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("a /proc").flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let works = |id: &u32| {
         let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&mark)
+        String::from_utf8_lossy(&line).contains(mark)
     };
     ids.filter(works).collect()
 }
@@ -101,6 +105,25 @@ fn a_killed_demo_leaves_no_process_behind() {
     demo.kill().expect("killed");
     demo.wait().expect("gone");
     wait("no process is left", || workers(id).is_empty());
+}
+
+#[test]
+fn a_killed_demo_with_a_monitor_leaves_no_process_behind() {
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["demo", "--monitor", "0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the demo starts");
+    let directory = format!("tickwire-demo-{}", demo.id());
+    // The feed is generated first, by a process that ends.
+    wait("the sender and both ends of the session", || {
+        processes_with(&format!("{directory}/")).len() == 3
+    });
+    demo.kill().expect("killed");
+    demo.wait().expect("gone");
+    wait("no process is left", || processes_with(&directory).is_empty());
+    std::fs::remove_dir_all(std::env::temp_dir().join(directory)).expect("the demo's files");
 }
 
 #[test]

@@ -51,7 +51,8 @@ impl Drop for Directory {
     }
 }
 
-/// A process that is restarted when it ends, until this value is dropped.
+/// A process that is restarted when it ends, until this value is dropped. Its standard input is a pipe, at whose end it exits:
+/// it does not outlive the demo, even if that is killed.
 pub struct RestartedProcess {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -95,7 +96,8 @@ fn is_running(child: &mut Option<Child>) -> bool {
 
 fn start(program: &Path, arguments: &[String]) -> Option<Child> {
     let mut command = Command::new(program);
-    let started = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    command.args(arguments).arg("--end-with-input");
+    let started = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     started.inspect_err(|error| tell!("tickwire: {} does not start: {error}", arguments[0])).ok()
 }
 

@@ -1,5 +1,6 @@
 //! The command line of `tickwire multicast`.
 
+use crate::distribution::ParentArgs;
 use crate::failure::Failure;
 use crate::options::{
     ChannelArgs, EndpointArgs, Endpoints, FaultArgs, MetricsArgs, MonitorArgs, SnapshotFaultArgs,
@@ -23,6 +24,8 @@ pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
+    #[command(flatten)]
+    pub parent: ParentArgs,
     #[command(flatten)]
     channel: ChannelArgs,
     #[command(flatten)]

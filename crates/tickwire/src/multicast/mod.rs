@@ -7,6 +7,7 @@ mod report;
 pub use args::MulticastArgs;
 
 use crate::console::tell;
+use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::progress::Progress;
@@ -15,11 +16,11 @@ use report::Report;
 use std::io::Read;
 use std::path::Path;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_net::affinity;
 use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
-use tickwire_net::{Stop, affinity};
 use tickwire_telemetry::metrics::Metrics;
 
 /// Name of the snapshot feed.
@@ -29,8 +30,7 @@ const SNAPSHOTS: &str = "snapshots";
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
     args.check_json()?;
-    let stop = Stop::on_signals()
-        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let stop = stop_on_signals(&args.parent)?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
             .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;

@@ -5,6 +5,7 @@ use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
 use super::times::Codec;
 use super::watch::{MESSAGES_MAX, SessionMonitor};
+use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
 use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor};
 use clap::Args;
@@ -45,6 +46,8 @@ pub struct ServerArgs {
     /// Random seed; the same seed gives the same answers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    parent: ParentArgs,
     /// Use the sessions of a settings file in QuickFIX's format; replaces --port, --address and
     /// --sender. Reports are FIX 4.2 in every session: a client of another BeginString needs
     /// UseDataDictionary=N
@@ -276,8 +279,7 @@ fn monitor(
 
 /// Runs `tickwire fix server`.
 pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
-    let stop = Stop::on_signals()
-        .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    let stop = stop_on_signals(&args.parent)?;
     let plan = ServerPlan {
         address: SocketAddr::from((args.address, args.port)),
         sender: args.sender.clone(),

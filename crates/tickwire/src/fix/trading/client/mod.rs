@@ -7,6 +7,7 @@ use super::menu;
 use super::order::number_of;
 use super::sessions::SessionArgs;
 use super::times::{Codec, print_round_trips};
+use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
 use crate::units::Span;
 use application::{Client, ClientMetrics, Plan};
@@ -17,8 +18,8 @@ use std::path::PathBuf;
 use tickwire_fix::Tag;
 use tickwire_fix_engine::{Backoff, Engine, FixMetrics, InitiatorOptions, SessionKey};
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
+use tickwire_net::Error;
 use tickwire_net::histogram::Summary;
-use tickwire_net::{Error, Stop};
 use tickwire_telemetry::metrics::Metrics;
 
 /// Send orders to `tickwire fix server` and count its execution reports
@@ -71,6 +72,8 @@ pub struct ClientArgs {
     seed: u64,
     #[command(flatten)]
     session: SessionArgs,
+    #[command(flatten)]
+    parent: ParentArgs,
 }
 
 /// Runs `tickwire fix client`.
@@ -79,8 +82,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     if args.reliable && args.session.store.is_none() && args.config.is_none() {
         return Err(Failure::Usage("--reliable needs --store FOLDER to lose nothing".to_owned()));
     }
-    let stop = Stop::on_signals()
-        .map_err(|error| Failure::Usage(format!("cannot catch signals: {error}")))?;
+    let stop = stop_on_signals(&args.parent)?;
     let input = if args.orders.is_none() { Some(menu::read_input()) } else { None };
     let plan = Plan {
         seed: args.seed,
