@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as chromium from "./chromium.mjs";
 import { Processes, freePort, lines, until } from "./feed.mjs";
+import { isAsTheMetricsSay } from "./metrics.mjs";
 import { isAsTheApiSays } from "./shown.mjs";
 
 const [, , program, screenshots] = process.argv;
@@ -68,6 +69,10 @@ async function sessions(processes) {
   await administer(page, "Disable", right);
   await until("a disabled session", async () => !(await session()).enabled && (await session()).state === "disconnected");
   await page.locator("[data-session] .pill", { hasText: "disabled" }).waitFor();
+  await page.waitForTimeout(1500);
+  const counts = await isAsTheMetricsSay(address);
+  await isAsTheApiSays(page, 15);
+  done(`FIX: ${counts} numbers of a session are the same in the API, in the metrics and on the page`);
   // The server asks again for what it forgets that it had.
   const { next_target } = await session();
   await page.getByRole("button", { name: "Set numbers", exact: true }).click();
@@ -79,6 +84,16 @@ async function sessions(processes) {
   await until("resent messages", async () => { const { events, state } = await session(); return state === "logged_on" && events.some(({ kind }) => kind === "gap"); });
   await page.locator("[data-session] .tag", { hasText: "gap" }).first().waitFor();
   await page.waitForTimeout(1500);
+  const { counters: { logons } } = await session();
+  await administer(page, "Log out", right);
+  await until("a session that logged on again", async () => { const { counters, state } = await session(); return counters.logons > logons && state === "logged_on"; });
+  await page.locator("[data-session] .pill", { hasText: "logged on" }).waitFor();
+  const { next_sender } = await session();
+  await administer(page, "Reset numbers", right);
+  await until("numbers that began at 1 again", async () => { const { events, next_sender: next } = await session(); return next < next_sender && events.some(({ kind }) => kind === "reset"); });
+  await page.locator("[data-session] .tag", { hasText: "reset" }).first().waitFor();
+  await until("messages after the reset", async () => { const { next_target, state } = await session(); return state === "logged_on" && next_target > 5; });
+  done("FIX: logged out, back again, and numbers reset by the buttons");
   await chromium.isAccessible(page, "FIX");
   await chromium.shot(page, screenshots, "monitor-fix");
   assert.deepEqual(page.faults, []);
@@ -114,6 +129,8 @@ async function topics(processes) {
   const lineCard = await open(sent, "/#feed");
   await lineCard.waitForSelector("[data-sent]");
   const lineNumbers = await isAsTheApiSays(lineCard, 14);
+  const [ofPublisher, ofSubscriber, ofSender] = [await isAsTheMetricsSay(published), await isAsTheMetricsSay(subscribed), await isAsTheMetricsSay(sent)];
+  done(`Topics: ${ofPublisher} counts of the publisher, ${ofSubscriber} of the subscriber and ${ofSender} of the sender are the same in the API and the metrics`);
   done(`Topics: ${written} numbers of the publisher, ${received} of its feed, ${read} of the subscriber and ${lineNumbers} of the sender are those of the API`);
 
   const config = processes.file("processes.toml");

@@ -1,7 +1,7 @@
 // Processes of `tickwire` on loopback, and a feed: a simulated exchange, a multicaster whose lines lose packets, and a handler with a monitor.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,18 @@ export const freePort = () =>
 export async function lines() {
   const [high, low] = [(process.pid >> 8) & 255, process.pid & 254];
   return `-a 239.251.${high}.${low} -p ${await freePort()} --line-b`;
+}
+
+/** The packets of a file of `tickwire generate`: each behind its length, four bytes with the high one first. */
+export function packetsOf(path, count) {
+  const bytes = readFileSync(path);
+  const packets = [];
+  for (let at = 0; packets.length < count && at < bytes.length; ) {
+    const len = bytes.readUInt32BE(at);
+    packets.push(bytes.subarray(at + 4, at + 4 + len));
+    at += 4 + len;
+  }
+  return packets;
 }
 
 /** Processes of one program, with a directory of their own. All end, and the directory goes, with `close`. */

@@ -7,7 +7,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
-import { Feed, until } from "./feed.mjs";
+import { Feed, packetsOf, until } from "./feed.mjs";
 
 const LOADS = 15;
 const PACKETS = 600;
@@ -49,18 +49,6 @@ async function load(browser, address) {
   const times = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, data: window.hasData }));
   await context.close();
   return times;
-}
-
-/** The packets of a file of `tickwire generate`: each behind its length, four bytes with the high one first. */
-function packetsOf(path, count) {
-  const bytes = readFileSync(path);
-  const packets = [];
-  for (let at = 0; packets.length < count && at < bytes.length; ) {
-    const len = bytes.readUInt32BE(at);
-    packets.push(bytes.subarray(at + 4, at + 4 + len));
-    at += 4 + len;
-  }
-  return packets;
 }
 
 const now = () => performance.timeOrigin + performance.now();

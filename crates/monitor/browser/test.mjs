@@ -1,8 +1,10 @@
 // node test.mjs PROGRAM [DIRECTORY]: tests the page in Chromium, and leaves screenshots in DIRECTORY.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import * as chromium from "./chromium.mjs";
-import { Feed, until } from "./feed.mjs";
+import { Feed, packetsOf, until } from "./feed.mjs";
+import { metric } from "./metrics.mjs";
 import { isAsTheApiSays } from "./shown.mjs";
 
 const [, , program, screenshots] = process.argv;
@@ -20,14 +22,6 @@ const number = (text) => Number(text.replaceAll(",", ""));
 /** What the page shows of a member of the state. */
 const shown = (page, metric, scope = "") =>
   page.locator(`${scope} [data-metric="${metric}"]`).first().textContent().then(number);
-
-/** The metrics that a line of Prometheus text names, summed over its labels that are not given. */
-function metric(text, name, labels = {}) {
-  const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`));
-  const matching = lines.filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)));
-  assert.ok(matching.length > 0, `${name} ${JSON.stringify(labels)} is not exported`);
-  return matching.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
-}
 
 const OF_CHANNEL = {
   messages: "tickwire_decode_messages_total",
@@ -121,6 +115,38 @@ async function booksAreTrue(page) {
   }
 }
 
+/** Drops a capture and a template file on the form, and has a packet explained; returns its length. */
+async function drop(page) {
+  const path = feed.file("few.bin");
+  feed.run(`generate cme -n 20 --framing cme -o ${path}`);
+  const capture = readFileSync(path);
+  const form = page.locator("form.card");
+  const put = async (files) => {
+    const transfer = await page.evaluateHandle((files) => {
+      const transfer = new DataTransfer();
+      for (const [name, bytes] of files) transfer.items.add(new File([Uint8Array.from(bytes)], name));
+      return transfer;
+    }, files);
+    await form.dispatchEvent("dragover", { dataTransfer: transfer });
+    await form.dispatchEvent("drop", { dataTransfer: transfer });
+  };
+  const index = 3;
+  await form.locator("textarea").nth(1).fill("");
+  await put([["few.bin", [...capture]], ["cme.xml", [...readFileSync(feed.file("t.xml"))]]]);
+  await page.waitForSelector("text=Capture few.bin");
+  await until("the templates", async () => (await form.locator("textarea").nth(1).inputValue()).includes("<templates"));
+  await form.locator("input[type=text]").fill("cme");
+  await form.locator("input[type=number]").fill(String(index));
+  await page.getByRole("button", { name: "Explain" }).click();
+  const wanted = packetsOf(path, index + 1)[index].toString("hex");
+  await until("all bytes of the packet", async () => (await page.locator(".all-bytes span").allTextContents()).join("") === wanted);
+  assert.ok((await page.locator("table.explain tbody tr").count()) > 5);
+  await form.locator("input[type=number]").fill("100");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await form.locator("[role=alert]", { hasText: /packet/ }).waitFor();
+  return wanted.length / 2;
+}
+
 try {
   await feed.begin();
   done("a feed with losses on both lines runs");
@@ -165,6 +191,10 @@ try {
   await page.waitForSelector("text=Your packet");
   assert.ok((await page.locator("table.explain").textContent()).includes("Own"));
   done("Packets: what is pasted is explained");
+
+  const dropped = await drop(page);
+  await shot(page, "monitor-dropped");
+  done(`Packets: a capture and a template file are dropped, and ${dropped} bytes of its packet 3 are explained`);
 
   await page.keyboard.press("Escape");
   await page.evaluate(() => document.activeElement.blur());
