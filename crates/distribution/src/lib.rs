@@ -49,13 +49,14 @@ pub use ledger::{FromPublisher, Known, Ledger, Standing};
 pub use publisher::{Outlet, Publisher, PublisherCounters};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{
-    Book, BookLevel, BookTop, Change, Decimal, Definition, Done, MarketData, MarketDataEntry, New,
-    Quote, QuoteRequest, RelatedSymbol, Remove, Sample, Status, Total, Trade, security_topic,
+    Book, BookLevel, BookTop, Change, Decimal, Definition, Done, EchoMark, MarketData,
+    MarketDataEntry, New, Quote, QuoteRequest, RelatedSymbol, Remove, Sample, Status, Total, Trade,
+    security_topic,
 };
 pub use stations::{Arrival, Role, Stations};
 pub use subscriber::{Subscriber, SubscriberOptions};
 pub use transport::{
-    InstanceState, Listener, Participant, ParticipantId, RawReader, RawSample, RawWriter, Received,
-    SampleInfo, TransportError, WaitSet,
+    EchoContents, InstanceState, Listener, Participant, ParticipantId, RawReader, RawSample,
+    RawWriter, Received, SampleInfo, TransportError, WaitSet,
 };
 pub use typed::{Reader, Writer};

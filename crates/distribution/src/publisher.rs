@@ -202,6 +202,16 @@ impl<P: Participant> Publisher<P> {
         self.sets.iter().map(most).collect()
     }
 
+    /// Returns the number of complete subscribers by topic set: readers of its topics, but at most as many as
+    /// read the topic Done, which a [`Subscriber`](crate::Subscriber) does last.
+    ///
+    /// # Errors
+    /// Errors of the transport.
+    pub fn subscribers(&self) -> Result<Vec<u32>, P::Error> {
+        let complete = self.ends[0].matched()?;
+        Ok(self.matched()?.into_iter().map(|count| count.min(complete)).collect())
+    }
+
     /// Returns for each topic set whether a reliable reader has samples still to acknowledge.
     ///
     /// # Errors

@@ -4,14 +4,15 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::Sample;
-use crate::cdr::DecodeError;
+use crate::cdr::{DecodeError, Encoder};
 use crate::delivery::{Delivery, TopicSet, echo_topic};
 use crate::publisher::is_in_time;
 use crate::transport::{
-    Participant, ParticipantId, RawReader, RawSample, RawWriter, Received, SampleInfo, WaitSet,
+    EchoContents, Participant, ParticipantId, RawReader, RawSample, RawWriter, Received,
+    SampleInfo, WaitSet,
 };
 use crate::types::StructType;
+use crate::{EchoMark, Fields, Sample};
 
 /// Longest single sleep while waiting for anything but samples.
 const TICK: Duration = Duration::from_millis(20);
@@ -66,6 +67,43 @@ impl Arrival<'_> {
     }
 }
 
+/// Writes the echoes of one topic.
+struct EchoWriter<W> {
+    writer: W,
+    /// A mark, or a sample that was received in another encoding than that of its topic.
+    bytes: Vec<u8>,
+    refused: u64,
+}
+
+impl<W: RawWriter> EchoWriter<W> {
+    /// Echoes a sample of type `of`. The echo has the sample's time of writing; a last value may be old, so
+    /// its echo is not to be timed.
+    fn write(
+        &mut self,
+        contents: EchoContents,
+        of: &StructType,
+        raw: &RawSample<'_>,
+    ) -> Result<(), W::Error> {
+        let written_ns = if raw.info.is_history() { NO_TIME } else { raw.info.source_timestamp_ns };
+        let bytes = match contents {
+            EchoContents::Sample if raw.encoding == of.encoding => raw.bytes,
+            EchoContents::Sample if of.transcode(raw, &mut self.bytes).is_err() => {
+                self.refused += 1;
+                return Ok(());
+            }
+            EchoContents::Sample => &self.bytes,
+            EchoContents::Mark => {
+                let mark = EchoMark { seq_num: raw.info.writer_seq_num };
+                let encoding = EchoMark::struct_type().encoding;
+                mark.encode_members(&mut Encoder::new(&mut self.bytes, encoding))?;
+                &self.bytes
+            }
+        };
+        self.refused += u64::from(!is_in_time(self.writer.write(bytes, Some(written_ns)))?);
+        Ok(())
+    }
+}
+
 /// A reader of one topic, and the writer of its echoes if samples are echoed.
 struct Station<P: Participant> {
     set: usize,
@@ -74,11 +112,8 @@ struct Station<P: Participant> {
     /// Index of the member with the sequence number.
     seq_num: Option<usize>,
     reader: P::RawReader,
-    echo: Option<P::RawWriter>,
-    /// The echo, converted to the topic's encoding if the sample was received in another one.
-    echo_bytes: Vec<u8>,
+    echo: Option<EchoWriter<P::RawWriter>>,
     unreadable: u64,
-    echoes_refused: u64,
 }
 
 /// A sample or event from a reader.
@@ -95,8 +130,7 @@ pub(crate) enum Taken<'a> {
 impl<P: Participant> Station<P> {
     /// Passes the samples of one reader to `take`; `topic` is the index of this station.
     fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
-        let Self { set, of, seq_num, reader, echo, echo_bytes, unreadable, echoes_refused, .. } =
-            self;
+        let Self { set, of, seq_num, reader, echo, unreadable, .. } = self;
         let mut count = 0;
         while count < DRAINED_MAX {
             let Some(raw) = reader.take()? else { break };
@@ -110,31 +144,12 @@ impl<P: Participant> Station<P> {
                 continue;
             };
             if let Some(echo) = echo {
-                // A last value may be old, so its echo must not be used for measuring.
-                let is_old = raw.info.is_history();
-                let written_ns = if is_old { NO_TIME } else { raw.info.source_timestamp_ns };
-                let is_own = raw.encoding == of.encoding;
-                let is_refused = match is_own || of.transcode(&raw, &mut *echo_bytes).is_ok() {
-                    true => {
-                        let bytes = if is_own { raw.bytes } else { &**echo_bytes };
-                        !is_in_time(echo.write(bytes, Some(written_ns)))?
-                    }
-                    false => true,
-                };
-                *echoes_refused += u64::from(is_refused);
+                echo.write(P::ECHO, of, &raw)?;
             }
             count += 1;
             take(Taken::Sample(&Arrival { set: *set, topic, of, raw, seq_num, key, taken_ns }));
         }
         Ok(count)
-    }
-
-    fn is_matched(&self) -> Result<bool, P::Error> {
-        let is_heard = match &self.echo {
-            Some(echo) => echo.matched()? > 0,
-            None => true,
-        };
-        Ok(is_heard && self.reader.matched()? > 0)
     }
 }
 
@@ -216,13 +231,21 @@ impl<P: Participant> Stations<P> {
         delivery: &Delivery,
         role: Role,
     ) -> Result<(), P::Error> {
-        let (of, echo_qos) = (&set.of, delivery.echo_qos());
-        let (reader, echo) = match role {
-            Role::Echoes => (participant.raw_reader(of, &echo_topic(topic), &echo_qos)?, None),
+        let echo_of = match P::ECHO {
+            EchoContents::Mark => EchoMark::struct_type(),
+            EchoContents::Sample => &set.of,
+        };
+        let (echo_name, echo_qos) = (echo_topic(topic), delivery.echo_qos());
+        let (of, reader, echo) = match role {
+            Role::Echoes => {
+                (echo_of, participant.raw_reader(echo_of, &echo_name, &echo_qos)?, None)
+            }
             Role::Samples { echo, conflate } => {
-                let echo = echo.then(|| participant.raw_writer(of, &echo_topic(topic), &echo_qos));
-                let qos = delivery.reader_qos(of.has_key(), conflate);
-                (participant.raw_reader(of, topic, &qos)?, echo.transpose()?)
+                let qos = delivery.reader_qos(set.of.has_key(), conflate);
+                let reader = participant.raw_reader(&set.of, topic, &qos)?;
+                let writer = echo.then(|| participant.raw_writer(echo_of, &echo_name, &echo_qos));
+                let echo = |writer| EchoWriter { writer, bytes: Vec::new(), refused: 0 };
+                (&set.of, reader, writer.transpose()?.map(echo))
             }
         };
         self.wait_set.attach(&reader)?;
@@ -234,9 +257,7 @@ impl<P: Participant> Stations<P> {
             seq_num,
             reader,
             echo,
-            echo_bytes: Vec::new(),
             unreadable: 0,
-            echoes_refused: 0,
         });
         Ok(())
     }
@@ -286,19 +307,21 @@ impl<P: Participant> Stations<P> {
         self.stations.iter().position(|station| station.topic == name)
     }
 
-    /// Waits until every topic has a writer and every echo has a reader; false if `timeout` passed or `is_over`
-    /// returned true first.
+    /// Waits until each topic has as many writers as `counts` has for its set; false if `timeout` passed or
+    /// `is_over` returned true first.
     ///
     /// # Errors
     /// Errors of the transport.
-    pub fn wait_matched(
+    pub fn wait_writers(
         &self,
+        counts: &[u32],
         timeout: Duration,
         is_over: impl Fn() -> bool,
     ) -> Result<bool, P::Error> {
         let started = Instant::now();
         for station in &self.stations {
-            while !station.is_matched()? {
+            let wanted = counts.get(station.set).copied().unwrap_or(0);
+            while station.reader.matched()? < wanted {
                 if started.elapsed() >= timeout || is_over() {
                     return Ok(false);
                 }
@@ -345,6 +368,7 @@ impl<P: Participant> Stations<P> {
 
     /// Returns the number of echoes dropped because the publisher did not take them in time.
     pub fn echoes_refused(&self) -> u64 {
-        self.stations.iter().map(|station| station.echoes_refused).sum()
+        let echoes = self.stations.iter().filter_map(|station| station.echo.as_ref());
+        echoes.map(|echo| echo.refused).sum()
     }
 }

@@ -113,6 +113,15 @@ impl<'r> RawSample<'r> {
     }
 }
 
+/// Contents of the echoes that subscribers send back over a transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EchoContents {
+    /// An [`EchoMark`](crate::EchoMark): the number of the sample at its writer.
+    Mark,
+    /// The whole sample, so that subscribers of other programs need no further type.
+    Sample,
+}
+
 /// Error of a transport.
 pub trait TransportError: std::error::Error + From<EncodeError> + Send + Sync + 'static {
     /// Returns true if the time limit passed: a full history had no room, or a reader did not acknowledge in time. All
@@ -132,6 +141,8 @@ pub trait Participant: Clone {
     type Listener: Listener<Error = Self::Error>;
     /// Type of the wait sets.
     type WaitSet: WaitSet<Self::RawReader, Error = Self::Error>;
+    /// Contents of echoes.
+    const ECHO: EchoContents = EchoContents::Sample;
 
     /// Creates a writer of samples of type `of` to the topic `topic`.
     ///

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Participant, ParticipantId, Qos, RawReader, RawSample};
+use tickwire_distribution::{EchoContents, Participant, ParticipantId, Qos, RawReader, RawSample};
 use tickwire_shm::Schema;
 
 /// Creates writers and readers in shared memory.
@@ -106,6 +106,8 @@ impl Participant for ShmParticipant {
     type RawReader = ShmRawReader;
     type Listener = ShmListener;
     type WaitSet = ShmWaitSet;
+    /// A slot of a ring has room for the largest sample: rings of marks hold many more echoes in less memory.
+    const ECHO: EchoContents = EchoContents::Mark;
 
     fn raw_writer(
         &self,

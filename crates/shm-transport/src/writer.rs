@@ -22,8 +22,8 @@ pub const KEY_BYTES: usize = 256;
 const LAST_SLOTS: usize = 1 << 10;
 /// Least room in bytes for such a sample: the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;
-/// Rings of echoes are smaller than those of samples by this factor: echoes serve measurements only, and every
-/// subscriber has an echo ring for each topic.
+/// An echo's ring is this part of a sample's: every subscriber has one for each topic, and with slots of 64 bytes it still
+/// holds as many echoes as a sample's ring holds samples of 256 bytes.
 const ECHO_PART: usize = 4;
 /// Length of a slot's header in bytes.
 const SLOT_HEAD_BYTES: usize = 24;
@@ -66,7 +66,6 @@ impl ShmRawWriter {
         }
         let slots = match (is_of_last, is_echo_topic(topic)) {
             (true, _) => LAST_SLOTS,
-            // A lost echo only costs one measurement.
             (false, true) => slots(Room { ring_bytes: room.ring_bytes / ECHO_PART, ..room }).max(2),
             (false, false) => slots(room),
         };
@@ -81,7 +80,11 @@ impl ShmRawWriter {
             keys: 64,
             readers: config.readers,
         };
-        let writer = Writer::open(&channel, &schema(of)?, &options)?;
+        let mut writer = Writer::open(&channel, &schema(of)?, &options)?;
+        if is_of_last {
+            // The end of a feed must have room also if last values of samples have filled the file system.
+            writer.reserve_keys()?;
+        }
         let (pulse, beats) = (Arc::new(writer.pulse()?), participant.beats()?);
         beats.add(&pulse);
         Ok(Self {

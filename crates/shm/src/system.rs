@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
@@ -123,7 +124,7 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
 /// Locks one byte of the file for this open file description, until it is closed or the process ends. Returns false if
 /// another has the lock.
 pub fn lock_byte(file: &File, byte: u32) -> io::Result<bool> {
-    let lock = byte_lock(byte);
+    let lock = byte_locks(&(byte..byte + 1));
     // SAFETY: the descriptor is open for the call; the record lives through it.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
         0 => Ok(true),
@@ -134,23 +135,41 @@ pub fn lock_byte(file: &File, byte: u32) -> io::Result<bool> {
     }
 }
 
-/// Returns true if another open file description has a lock on the byte.
-pub fn is_byte_locked(file: &File, byte: u32) -> io::Result<bool> {
-    let mut lock = byte_lock(byte);
-    // SAFETY: the descriptor is open for the call; the kernel writes to the record, which lives through it.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
-        0 => Ok(i32::from(lock.l_type) != libc::F_UNLCK),
-        _ => Err(io::Error::last_os_error()),
+/// Number of bytes in the range on which other open files have locks.
+pub fn locked_bytes(file: &File, range: Range<u32>) -> io::Result<u32> {
+    let (mut count, mut ranges) = (0, vec![range]);
+    while let Some(range) = ranges.pop() {
+        let mut lock = byte_locks(&range);
+        // SAFETY: the descriptor is open for the call; the kernel writes to the record, which lives through it.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if i32::from(lock.l_type) == libc::F_UNLCK {
+            continue;
+        }
+        // The kernel names any lock in the range: the bytes on both sides of it are asked about again.
+        let start = lock.l_start.clamp(range.start.into(), i64::from(range.end) - 1);
+        let end = match lock.l_len {
+            // To the end of the file, wherever that is.
+            0 => i64::from(range.end),
+            len => lock.l_start.saturating_add(len).clamp(start + 1, range.end.into()),
+        };
+        // Both are in the range.
+        let (start, end) = (start as u32, end as u32);
+        count += end - start;
+        ranges
+            .extend([range.start..start, end..range.end].into_iter().filter(|one| !one.is_empty()));
     }
+    Ok(count)
 }
 
-fn byte_lock(byte: u32) -> libc::flock {
+fn byte_locks(range: &Range<u32>) -> libc::flock {
     // SAFETY: a record of zeros is valid; `l_pid` must be 0 for locks of open files.
     let mut lock = unsafe { std::mem::zeroed::<libc::flock>() };
     lock.l_type = libc::F_WRLCK as i16;
     lock.l_whence = libc::SEEK_SET as i16;
-    lock.l_start = i64::from(byte);
-    lock.l_len = 1;
+    lock.l_start = i64::from(range.start);
+    lock.l_len = i64::from(range.end - range.start);
     lock
 }
 

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::fs::File;
 
 /// Most readers that [`Writer::readers`] can count.
-pub const READERS_COUNTED_MAX: u32 = 64;
+pub const READERS_COUNTED_MAX: u32 = 1024;
 
 /// Words of a waiters file: one page.
 pub(crate) const WAITERS_WORDS: usize = layout::HEADER_WORDS;
@@ -118,6 +118,14 @@ impl Writer {
         self.0.key(key)
     }
 
+    /// Adds the file of the first keys now, so that a file system that fills later does not refuse them.
+    ///
+    /// # Errors
+    /// [`Error::Key`] if the channel has no last values, and what the operating system refuses.
+    pub fn reserve_keys(&mut self) -> Result<(), Error> {
+        self.0.reserve_keys()
+    }
+
     /// Sends a heartbeat. While nothing is published, call it at least once a second, or let another thread do so
     /// ([`Writer::pulse`]). Readers that cannot see the process have no other sign that the writer lives.
     pub fn beat(&self) {
@@ -150,17 +158,12 @@ impl Writer {
     /// Errors of the operating system.
     pub fn readers(&self) -> Result<u32, Error> {
         let Engine { waiters_file, channel, .. } = &self.0;
-        let mut count = 0;
-        for place in 0..READERS_COUNTED_MAX {
-            let is_locked = system::is_byte_locked(waiters_file, place);
-            let is_locked = is_locked.map_err(|source| Error::Io {
-                attempt: Attempt::Lock,
-                path: channel.waiters_path(),
-                source,
-            })?;
-            count += u32::from(is_locked);
-        }
-        Ok(count)
+        let count = system::locked_bytes(waiters_file, 0..READERS_COUNTED_MAX);
+        count.map_err(|source| Error::Io {
+            attempt: Attempt::Lock,
+            path: channel.waiters_path(),
+            source,
+        })
     }
 
     /// Ends the channel: readers get the remaining samples, then [`Event::Done`](crate::Event::Done) with the number of
@@ -297,14 +300,27 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         }
         let (segment, at) = self.geometry.entry(number);
         if segment == self.segments.len() {
-            let map =
-                create_segment(&self.channel, &self.geometry, self.readers, segment, self.id())?;
-            self.segments.push((self.wrap)(map));
+            self.add_segment()?;
         }
         values::write_key(&self.segments[segment], &self.geometry, at, key);
         values::publish_key(&self.ring, number + 1);
         self.numbers.insert(key.into(), number as u32);
         Ok(Key(number as u32))
+    }
+
+    pub fn reserve_keys(&mut self) -> Result<(), Error> {
+        match self.segments.is_empty() {
+            _ if self.geometry.key_bytes == 0 => Err(Error::Key),
+            true => self.add_segment(),
+            false => Ok(()),
+        }
+    }
+
+    fn add_segment(&mut self) -> Result<(), Error> {
+        let (number, id) = (self.segments.len(), self.id());
+        let map = create_segment(&self.channel, &self.geometry, self.readers, number, id)?;
+        self.segments.push((self.wrap)(map));
+        Ok(())
     }
 
     fn id(&self) -> u64 {

@@ -5,7 +5,9 @@ mod common;
 use common::{Scene, text};
 use std::collections::HashMap;
 use std::time::Duration;
-use tickwire_shm::{Error, Event, Reader, ReaderWait, Schema, Start, Writer, WriterOptions};
+use tickwire_shm::{
+    Error, Event, READERS_COUNTED_MAX, Reader, ReaderWait, Schema, Start, Writer, WriterOptions,
+};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -165,6 +167,48 @@ fn readers_are_counted_while_they_live() {
     assert_eq!(writer.readers().unwrap(), 2);
     drop(readers);
     assert_eq!(writer.readers().unwrap(), 0);
+}
+
+#[test]
+fn more_readers_than_places_read_and_are_not_counted() {
+    let scene = Scene::new("places", 8);
+    let mut writer = scene.writer();
+    let open = || scene.reader(Start::Now, ReaderWait::Block);
+    let mut readers: Vec<_> = (0..READERS_COUNTED_MAX + 1).map(|_| open()).collect();
+    assert_eq!(writer.readers().unwrap(), READERS_COUNTED_MAX);
+    // Places in the middle and at the ends become free; the next reader takes one of them.
+    for place in [READERS_COUNTED_MAX as usize - 1, 500, 0] {
+        readers.remove(place);
+    }
+    assert_eq!(writer.readers().unwrap(), READERS_COUNTED_MAX - 3);
+    readers.push(open());
+    assert_eq!(writer.readers().unwrap(), READERS_COUNTED_MAX - 2);
+    writer.publish(b"for all").unwrap();
+    for reader in &mut readers {
+        assert_eq!(text(reader.poll()), Some((0, "for all".into())));
+    }
+}
+
+#[test]
+fn room_for_the_first_keys_can_be_reserved() {
+    let scene = Scene::new("keys", 8);
+    let mut writer = scene.writer();
+    writer.reserve_keys().unwrap();
+    writer.reserve_keys().unwrap();
+    let size = |number| scene.file(number).metadata().map(|file| file.len()).ok();
+    let reserved = size("values.0");
+    assert!(reserved.is_some());
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
+    assert!(reader.last_values().unwrap().next().unwrap().is_none());
+    for key in 0..4_u8 {
+        let key = writer.key(&[key]).unwrap();
+        writer.publish_keyed(key, b"value").unwrap();
+    }
+    assert_eq!((size("values.0"), size("values.1")), (reserved, None));
+    let options = WriterOptions { key_bytes: 0, ..scene.options.clone() };
+    drop(writer);
+    let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();
+    assert!(matches!(writer.reserve_keys(), Err(Error::Key)));
 }
 
 #[test]

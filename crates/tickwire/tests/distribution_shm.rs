@@ -10,6 +10,8 @@ use support::tickwire;
 use tickwire_exchange::{FeedShape, Generator, Options};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
+#[cfg(feature = "dds")]
+use tickwire_testing::{Need, skip};
 
 /// A directory of channels, removed when dropped.
 struct Channels(String);
@@ -134,16 +136,126 @@ fn waiting_for_any_number_of_subscribers_ends_with_patience() {
     let (packets, templates) = place.feed("simple", "-n 30");
     let started = Instant::now();
     let run = tickwire(&format!(
-        "publish -t {} -f {} --reset packet --transport shm --shm-directory {} --subscribers {} --patience 100ms",
+        "publish -t {} -f {} --reset packet --transport shm --shm-directory {} --subscribers 1024 --patience 100ms",
         templates.display(),
         packets.display(),
-        channels.0,
-        u32::MAX
+        channels.0
     ));
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
-    let told = "not 4294967295 subscribers on all topics after 100ms: publishing anyway";
+    let told = "not 1024 subscribers on all topics after 100ms: publishing anyway";
     assert!(run.err.contains(told), "{}", run.err);
     assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
+    assert!(run.out.contains("The number of missing echoes is unknown, 0 or more"), "{}", run.out);
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --transport shm --shm-directory {} --subscribers 1025",
+        templates.display(),
+        packets.display(),
+        channels.0
+    ));
+    let told = "--subscribers 1025: shared memory counts at most 1024 subscribers";
+    assert!(run.status == 2 && run.err.contains(told), "{}{}", run.out, run.err);
+}
+
+/// Each subscriber that was waited for owes an echo of each sample.
+#[test]
+fn echoes_that_do_not_come_are_counted_and_an_error() {
+    for (test, options, missing) in [(78, ["", ""], 0), (79, ["", "--no-echo"], 740)] {
+        let place = Place::new(test);
+        let channels = Channels::new(test);
+        let (packets, templates) = place.feed("complex", "-n 500");
+        let at = format!("--transport shm --shm-directory {}", channels.0);
+        let subscribers = options.map(|options| place.subscribe(&format!("{at} {options}")));
+        let published = place.file("published.json");
+        let run = tickwire(&format!(
+            "publish -t {} -f {} --reset packet --subscribers 2 --patience 2s {at} --json {}",
+            templates.display(),
+            packets.display(),
+            published.display()
+        ));
+        assert_eq!(run.status, i32::from(missing > 0), "{}{}", run.out, run.err);
+        assert!(subscribers.into_iter().all(|subscriber| subscriber.finish() == 0));
+        let published = json(&published);
+        assert_eq!(sum(&published, "published"), 740);
+        assert_eq!(sum(&published, "echoes"), 2 * 740 - missing, "{published:#}");
+        assert_eq!(published["echoes_missing"], missing, "{published:#}");
+        if missing > 0 {
+            assert!(run.err.contains("not all subscribers echo after 2s"), "{}", run.err);
+            assert!(run.out.contains("740 echoes are missing"), "{}", run.out);
+        }
+    }
+}
+
+/// The last values of 2,000 securities find no room: shared memory ends with Stopped, DDS goes on.
+#[test]
+#[cfg(feature = "dds")]
+fn last_values_that_fill_the_file_system_end_shared_memory_alone() {
+    let place = Place::new(80);
+    let (packets, templates) = place.feed("complex", "-n 2000 --securities 2000");
+    let room = place.file("room");
+    std::fs::create_dir(&room).expect("made");
+    let script = r#"
+        mount -t tmpfs -o size=16m none "$1" || exit 77
+        at="--domain $5 --shm-directory $1/channels --no-echo"
+        "$2" subscribe --transport shm $at --json "$6/shm.json" & shm=$!
+        "$2" subscribe --transport dds $at --json "$6/dds.json" & dds=$!
+        "$2" publish -f "$3" -t "$4" --reset packet --transport both --subscribers 2             --shm-ring 1MiB --shm-sample 4KiB $at --json "$6/published.json"
+        status=$?
+        wait $dds; dds=$?
+        kill -INT $shm; wait $shm
+        echo "publisher $status, shm $?, dds $dds"
+    "#;
+    let run = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .args([&room, &env!("CARGO_BIN_EXE_tickwire").into(), &packets, &templates])
+        .arg(place.domain.to_string())
+        .arg(&place.directory)
+        .output();
+    let Ok(run) = run else {
+        return skip(Need::Programs, "a file system of its own needs unshare");
+    };
+    let (out, error) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    if run.status.code() == Some(77) || error.starts_with("unshare:") {
+        return skip(Need::Machine, format_args!("no file system of its own: {error}"));
+    }
+    // A ring of 128 samples may be too small for the subscriber, which then has status 1.
+    assert!(out.contains("publisher 1, shm ") && out.contains(", dds 0"), "{out}{error}");
+    assert!(error.contains(".values.") && error.contains("No space left on device"), "{error}");
+    assert!(error.contains("publishing over shm ends, the other transport continues"), "{error}");
+    assert!(!error.contains("cannot announce"), "{error}");
+    let [published, shm, dds] =
+        ["published.json", "shm.json", "dds.json"].map(|name| json(&place.file(name)));
+    let [over_shm, over_dds] =
+        [0, 1].map(|index| sum(&published["transports"][index], "published"));
+    assert!(0 < over_shm && over_shm < over_dds, "{published:#}");
+    assert_eq!((sum(&dds, "received"), sum(&dds, "lost")), (over_dds, 0), "{dds:#}");
+    assert_eq!(sum(&shm, "received") + sum(&shm, "lost"), over_shm, "{shm:#}");
+    assert_eq!(shm["publishers"][0]["ended"], "stopped", "{shm:#}");
+}
+
+/// A publisher over DDS and one over shared memory arrive together: the subscriber receives one of them whole.
+#[test]
+#[cfg(feature = "dds")]
+fn a_subscriber_that_chooses_between_two_new_publishers_receives_one_of_them() {
+    let place = Place::new(81);
+    let channels = Channels::new(81);
+    let (packets, templates) = place.feed("simple", "-n 300");
+    let report = place.file("received.json");
+    let at = format!("--domain {} --shm-directory {}", place.domain, channels.0);
+    let subscriber =
+        Process::start(&format!("subscribe {at} --no-echo --json {}", report.display()));
+    subscriber.wait_line("Subscribed over DDS (no publisher");
+    let publishers = ["dds", "shm"].map(|transport| {
+        Process::start(&format!(
+            "publish -t {} -f {} --reset packet --no-echo --patience 3s --transport {transport} {at}",
+            templates.display(),
+            packets.display()
+        ))
+    });
+    assert!(publishers.into_iter().all(|publisher| publisher.finish() == 0));
+    assert_eq!(subscriber.finish(), 0);
+    let report = json(&report);
+    assert_eq!((sum(&report, "received"), sum(&report, "lost")), (300, 0), "{report:#}");
+    assert_eq!(report["publishers"].as_array().map(Vec::len), Some(1), "{report:#}");
 }
 
 #[test]

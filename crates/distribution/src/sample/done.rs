@@ -1,4 +1,4 @@
-//! The end of a feed, as in `idl/Done.idl` and `idl/Total.idl`.
+//! The end of a feed, as in `idl/Done.idl` and `idl/Total.idl`, and marks of echoed samples.
 
 use super::Sample;
 use crate::field::fields;
@@ -35,3 +35,12 @@ fields!("tickwire::Total" Total { topic "topic"; samples "samples" });
 impl Sample for Total {
     const TOPIC: &'static str = "Total";
 }
+
+/// The echo of a sample on a transport whose echoes are [marks](crate::EchoContents::Mark).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct EchoMark {
+    /// Number of the sample at its writer, from 1; 0 if unknown.
+    pub seq_num: u64,
+}
+
+fields!("tickwire::EchoMark" EchoMark { ; seq_num "seq_num" });

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use crate::field::Fields;
 
 pub use complex::{MarketData, MarketDataEntry, QuoteRequest, RelatedSymbol};
-pub use done::{Done, Total};
+pub use done::{Done, EchoMark, Total};
 pub use market::{Book, BookLevel, BookTop, Decimal, Definition, Status, Trade};
 pub use simple::{Change, New, Quote, Remove};
 

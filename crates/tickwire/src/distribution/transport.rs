@@ -10,6 +10,7 @@ use tickwire_distribution::{
     Outlet, Participant, Publisher, PublisherCounters, Sample, TopicSet, TransportError,
 };
 use tickwire_net::Stop;
+use tickwire_shm::READERS_COUNTED_MAX;
 use tickwire_shm_transport::ShmParticipant;
 
 /// Longest single sleep while waiting for subscribers.
@@ -236,8 +237,9 @@ impl Outlets {
         all
     }
 
-    /// Waits until `count` subscribers match, over all transports together: for every topic if `every_topic`, otherwise
-    /// for any topic. Returns false if `patience` passed or `stop` was set first.
+    /// Waits until `count` subscribers of all transports together match: for every topic if `every_topic`,
+    /// else for any. Returns false if `patience` passed or `stop` was set first. More subscribers than shared
+    /// memory counts are an error if there is no other transport.
     pub fn wait(
         &self,
         count: u32,
@@ -245,6 +247,12 @@ impl Outlets {
         patience: Duration,
         stop: &Stop,
     ) -> Result<bool, Failure> {
+        if self.dds.is_none() && count > READERS_COUNTED_MAX {
+            return Err(Failure::Usage(format!(
+                "--subscribers {count}: shared memory counts at most {READERS_COUNTED_MAX} subscribers; more can \
+                 subscribe, but cannot be waited for"
+            )));
+        }
         let started = Instant::now();
         while !self.are_there(count, every_topic)? {
             if started.elapsed() >= patience || stop.is_set() {
@@ -268,9 +276,9 @@ impl Outlets {
         Ok(false)
     }
 
-    /// Returns whether there are subscribers over shared memory, and whether there are over DDS.
-    pub fn are_read(&self) -> Result<[bool; 2], Failure> {
-        Ok([has(self.shm.as_ref(), 1, false)?, has(self.dds.as_ref(), 1, false)?])
+    /// Number of complete subscribers by topic set, over shared memory and over DDS.
+    pub fn subscribers(&self) -> Result<[Vec<u32>; 2], Failure> {
+        Ok([subscribers(self.shm.as_ref())?, subscribers(self.dds.as_ref())?])
     }
 
     /// Returns the name of the transports in the monitor.
@@ -350,4 +358,9 @@ fn has<P: Participant>(
         false => publisher.has_subscribers(count),
     };
     is_so.map_err(|error| refused(&error))
+}
+
+fn subscribers<P: Participant>(side: Option<&Side<P>>) -> Result<Vec<u32>, Failure> {
+    let counts = side.map(|side| side.publisher.subscribers()).transpose();
+    Ok(counts.map_err(|error| refused(&error))?.unwrap_or_default())
 }

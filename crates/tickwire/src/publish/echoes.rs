@@ -1,12 +1,15 @@
-//! Receives the echoes of published samples.
+//! Receives the echoes of published samples and counts those that are missing.
 
+use crate::console::tell;
 use crate::distribution::{DdsParticipant, DeliveryArgs, Latencies, Places, refused};
 use crate::failure::Failure;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tickwire_distribution::{Delivery, Participant, Role, Stations, TopicSet};
+use tickwire_distribution::{
+    Arrival, Delivery, Participant, ParticipantId, Role, Stations, TopicSet,
+};
 use tickwire_net::Stop;
 use tickwire_shm_transport::ShmParticipant;
 
@@ -14,8 +17,10 @@ use tickwire_shm_transport::ShmParticipant;
 const ROUND_TRIP: &str = "one way, round trip halved";
 /// Interval at which the thread checks whether it should end.
 const TICK: Duration = Duration::from_millis(20);
-/// Time without an echo after which no more are expected.
+/// Shortest time without an echo after which no more are expected.
 const QUIET: Duration = Duration::from_millis(500);
+/// Maximum number of subscribers that are counted separately; further ones share a count.
+const SEPARATE_MAX: usize = 1024;
 
 /// Readers of the echoes on all transports, created before the first sample.
 pub struct Listeners {
@@ -23,6 +28,10 @@ pub struct Listeners {
     dds: Option<Stations<DdsParticipant>>,
     are_several: bool,
 }
+
+/// Subscribers of each topic set that were present before the first sample, over shared memory and DDS; `None`
+/// if `--subscribers` did not wait for them.
+pub type AwaitedSubscribers = Option<[Vec<u32>; 2]>;
 
 impl Listeners {
     /// Makes the readers.
@@ -34,18 +43,27 @@ impl Listeners {
         Ok(Self { shm: shm.transpose()?, dds: dds.transpose()?, are_several: places.are_several() })
     }
 
-    /// Waits up to `timeouts` (shared memory, DDS) for the subscribers' writers, then starts to receive.
-    pub fn start(self, timeouts: [Duration; 2], stop: &Stop) -> Result<Vec<Echoes>, Failure> {
+    /// Waits up to `patience` for the echo writers of the subscribers, then starts to receive.
+    pub fn start(
+        self,
+        awaited: AwaitedSubscribers,
+        patience: Duration,
+        stop: &Stop,
+    ) -> Result<Vec<Echoes>, Failure> {
         let name = |transport: &str| match self.are_several {
             true => format!("{ROUND_TRIP}, {transport}"),
             false => ROUND_TRIP.to_owned(),
         };
+        let [over_shm, over_dds] = match awaited {
+            Some(awaited) => awaited.map(Some),
+            None => [None, None],
+        };
         let mut all = Vec::new();
         if let Some(stations) = self.shm {
-            all.push(Echoes::start(stations, "shm", name("shm"), timeouts[0], stop)?);
+            all.push(Echoes::start(stations, "shm", name("shm"), over_shm, patience, stop)?);
         }
         if let Some(stations) = self.dds {
-            all.push(Echoes::start(stations, "dds", name("dds"), timeouts[1], stop)?);
+            all.push(Echoes::start(stations, "dds", name("dds"), over_dds, patience, stop)?);
         }
         Ok(all)
     }
@@ -63,70 +81,213 @@ fn stations<P: Participant>(
 pub struct Echoes {
     /// Its transport.
     pub transport: &'static str,
-    thread: JoinHandle<Result<Latencies, Failure>>,
-    count: Arc<AtomicU64>,
-    over: Stop,
+    thread: JoinHandle<Result<EchoesReceived, Failure>>,
+    /// Number of subscribers present before the first sample, by topic set.
+    awaited: Option<Vec<u32>>,
+    last: Arc<OnceLock<LastSample>>,
+}
+
+/// What the thread needs to know once the last sample is written.
+struct LastSample {
+    at: Instant,
+    /// Echoes of all subscribers; `None` if unknown.
+    expected: Option<u64>,
+    /// Longest time without an echo.
+    quiet: Duration,
+}
+
+/// Echoes received by the thread.
+struct EchoesReceived {
+    latencies: Latencies,
+    counts: EchoCounts,
+    /// Echoes that the transport lost, as far as it knows.
+    lost: u64,
+}
+
+/// Echoes on one transport.
+pub struct Heard {
+    /// The halved round-trip times.
+    pub latencies: Latencies,
+    /// Echoes received.
+    pub echoes: u64,
+    /// MissingEchoes echoes.
+    pub missing: MissingEchoes,
+}
+
+/// Number of missing echoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingEchoes {
+    /// At least so many.
+    pub at_least: u64,
+    /// True if there are no more.
+    pub is_exact: bool,
 }
 
 impl Echoes {
-    /// Waits for the subscribers' writers, then starts to receive.
     fn start<P: Participant>(
         stations: Stations<P>,
         transport: &'static str,
         name: String,
-        timeout: Duration,
+        awaited: Option<Vec<u32>>,
+        patience: Duration,
         stop: &Stop,
     ) -> Result<Self, Failure>
     where
         Stations<P>: Send + 'static,
     {
-        if !timeout.is_zero() {
-            let matched = stations.wait_matched(timeout, || stop.is_set());
-            matched.map_err(|error| refused(&error))?;
-        }
-        let (count, over) = (Arc::new(AtomicU64::new(0)), Stop::new());
-        let thread = {
-            let (count, over) = (count.clone(), over.clone());
-            std::thread::spawn(move || measure(stations, &name, &count, &over))
-        };
-        Ok(Self { transport, thread, count, over })
-    }
-
-    /// Waits for the echoes of `expected` samples as long as they arrive. Returns the halved round-trip times
-    /// and the number of echoes.
-    pub fn finish(self, expected: u64, stop: &Stop) -> Result<(Latencies, u64), Failure> {
-        let mut last = (self.count.load(Ordering::Relaxed), Instant::now());
-        while last.0 < expected && last.1.elapsed() < QUIET && !stop.is_set() {
-            std::thread::sleep(TICK);
-            let count = self.count.load(Ordering::Relaxed);
-            if count != last.0 {
-                last = (count, Instant::now());
+        if let Some(counts) = &awaited {
+            let is_matched = stations.wait_writers(counts, patience, || stop.is_set());
+            if !is_matched.map_err(|error| refused(&error))? && !stop.is_set() {
+                tell!(
+                    "tickwire: not all subscribers echo after {patience:?}: publishing anyway; \
+                     --no-echo is for both sides"
+                );
             }
         }
-        self.over.set();
-        let count = self.count.clone();
-        let measured = self.thread.join();
-        let latencies = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok((latencies, count.load(Ordering::Relaxed)))
+        let last = Arc::new(OnceLock::new());
+        let thread = {
+            let last = last.clone();
+            std::thread::spawn(move || measure(stations, &name, &last))
+        };
+        Ok(Self { transport, thread, awaited, last })
+    }
+
+    /// Waits for the echoes of all samples: `written` has their number by topic set. Ends early if all
+    /// subscribers have ended, or after `patience` without an echo. If the subscribers are not known or `stop`
+    /// is set, half a second without an echo is enough.
+    pub fn finish(
+        self,
+        written: &[u64],
+        patience: Duration,
+        stop: &Stop,
+    ) -> Result<Heard, Failure> {
+        let expected = self.awaited.as_ref().map(|awaited| {
+            awaited.iter().zip(written).map(|(count, written)| u64::from(*count) * written).sum()
+        });
+        let quiet = match expected {
+            Some(_) if !stop.is_set() => patience.max(QUIET),
+            _ => QUIET,
+        };
+        // Set only here.
+        let _ = self.last.set(LastSample { at: Instant::now(), expected, quiet });
+        let received = self.thread.join();
+        let EchoesReceived { latencies, counts, lost } =
+            received.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let missing = counts.missing(self.awaited.as_deref(), written, lost);
+        Ok(Heard { latencies, echoes: counts.all, missing })
+    }
+}
+
+/// Echoes by topic set and subscriber.
+#[derive(Default)]
+struct EchoCounts {
+    all: u64,
+    sets: Vec<HashMap<Option<ParticipantId>, u64>>,
+}
+
+impl EchoCounts {
+    fn count(&mut self, arrival: &Arrival<'_>) {
+        self.add(arrival.set, arrival.raw.info.participant);
+    }
+
+    fn add(&mut self, set: usize, subscriber: Option<ParticipantId>) {
+        self.all += 1;
+        if self.sets.len() <= set {
+            self.sets.resize_with(set + 1, HashMap::new);
+        }
+        let counts = &mut self.sets[set];
+        let is_separate = counts.len() < SEPARATE_MAX || counts.contains_key(&subscriber);
+        *counts.entry(subscriber.filter(|_| is_separate)).or_default() += 1;
+    }
+
+    /// Compares the counts with the samples `written`. Each of the `awaited` subscribers owes an echo for each
+    /// sample. Subscribers that came later owe an unknown number; those with the most echoes are assumed to be
+    /// the awaited ones.
+    fn missing(&self, awaited: Option<&[u32]>, written: &[u64], lost: u64) -> MissingEchoes {
+        let mut missing = MissingEchoes { at_least: 0, is_exact: awaited.is_some() };
+        for (set, written) in written.iter().enumerate() {
+            let awaited =
+                awaited.and_then(|awaited| awaited.get(set)).copied().unwrap_or(0) as usize;
+            let counts = self.sets.get(set).into_iter().flat_map(HashMap::values);
+            let mut counts: Vec<u64> = counts.copied().collect();
+            counts.sort_unstable_by(|one, other| other.cmp(one));
+            missing.is_exact &= counts.len() <= awaited;
+            let all = counts.into_iter().chain(std::iter::repeat(0)).take(awaited);
+            missing.at_least += all.map(|count| written.saturating_sub(count)).sum::<u64>();
+        }
+        missing.at_least = missing.at_least.max(lost);
+        missing
     }
 }
 
 fn measure<P: Participant>(
     mut stations: Stations<P>,
     name: &str,
-    count: &AtomicU64,
-    over: &Stop,
-) -> Result<Latencies, Failure> {
+    last: &OnceLock<LastSample>,
+) -> Result<EchoesReceived, Failure> {
     let mut latencies = Latencies::default();
     let row = latencies.add(name);
-    while !over.is_set() {
+    let mut counts = EchoCounts::default();
+    let mut heard = Instant::now();
+    let fail = |error: P::Error| refused(&error);
+    loop {
+        // Looked at before the readers: echoes that follow are received below.
+        let last = last.get();
+        let have_ended = match last {
+            Some(_) => stations.matched().map_err(fail)?.iter().all(|count| *count == 0),
+            None => false,
+        };
         let received = stations.receive(TICK, |arrival| {
             if let Some(round_trip_ns) = arrival.age_ns() {
                 latencies.record(row, round_trip_ns / 2);
             }
-            count.fetch_add(1, Ordering::Relaxed);
+            counts.count(arrival);
         });
-        received.map_err(|error| refused(&error))?;
+        if received.map_err(fail)? > 0 {
+            heard = Instant::now();
+        } else if let Some(last) = last
+            && (have_ended || heard.max(last.at).elapsed() >= last.quiet)
+        {
+            break;
+        }
+        if last.and_then(|last| last.expected).is_some_and(|expected| counts.all >= expected) {
+            break;
+        }
     }
-    Ok(latencies)
+    for why in stations.take_refusals() {
+        tracing::warn!("echoes: {why}");
+    }
+    Ok(EchoesReceived { latencies, counts, lost: stations.lost().map_err(fail)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Echoes of the subscribers of one set.
+    fn counts(by_subscriber: &[u64]) -> EchoCounts {
+        let mut counts = EchoCounts::default();
+        for (subscriber, count) in by_subscriber.iter().enumerate() {
+            let id = Some(ParticipantId([subscriber as u8; 16]));
+            (0..*count).for_each(|_| counts.add(0, id));
+        }
+        counts
+    }
+
+    #[test]
+    fn each_awaited_subscriber_owes_an_echo_of_each_sample() {
+        let missing = |by_subscriber: &[u64], awaited: Option<u32>, lost| {
+            let awaited = awaited.map(|count| vec![count]);
+            let MissingEchoes { at_least, is_exact } =
+                counts(by_subscriber).missing(awaited.as_deref(), &[10], lost);
+            (at_least, is_exact)
+        };
+        assert_eq!(missing(&[10], Some(1), 0), (0, true));
+        assert_eq!(missing(&[10, 7], Some(2), 0), (3, true));
+        assert_eq!(missing(&[10], Some(2), 0), (10, true), "one never echoes");
+        assert_eq!(missing(&[], Some(1), 0), (10, true));
+        assert_eq!(missing(&[4, 9], Some(1), 0), (1, false), "one came later");
+        assert_eq!(missing(&[], None, 0), (0, false));
+        assert_eq!(missing(&[4], None, 2), (2, false));
+    }
 }

@@ -11,11 +11,11 @@ mod sources;
 pub use args::PublishArgs;
 
 use crate::console::tell;
-use crate::distribution::{self, Latencies, Outlets, Places, refused};
+use crate::distribution::{self, Outlets, Places, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{reset_policy, with_reset_template};
-use echoes::{Echoes, Listeners};
+use echoes::{Echoes, Heard, Listeners};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
 use report::Report;
@@ -173,10 +173,8 @@ fn join(
              both sides need the same --domain, --partition, --topics, --network and --transport"
         );
     }
-    let is_waited_for = count > 0 && is_matched;
-    let timeout = |is_read: bool| if is_read && is_waited_for { patience } else { Duration::ZERO };
-    let timeouts = outlets.are_read()?.map(timeout);
-    let echoes = listeners.map(|listeners| listeners.start(timeouts, stop)).transpose()?;
+    let awaited = (count > 0 && is_matched).then(|| outlets.subscribers()).transpose()?;
+    let echoes = listeners.map(|listeners| listeners.start(awaited, patience, stop)).transpose()?;
     Ok((Some(outlets), echoes.unwrap_or_default()))
 }
 
@@ -188,9 +186,6 @@ fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
     }
 }
 
-/// The number of echoes and the round-trip times, by transport.
-type Heard = Vec<(Latencies, u64)>;
-
 /// Tells the subscribers that the feed is complete, or was stopped early, and waits for their echoes. Also
 /// returns whether all subscribers acknowledged the end.
 fn finish(
@@ -199,7 +194,7 @@ fn finish(
     publishing: &mut Publishing,
     echoes: Vec<Echoes>,
     stop: &Stop,
-) -> Result<(Heard, bool), Failure> {
+) -> Result<(Vec<Heard>, bool), Failure> {
     let Some(publisher) = publishing.publisher_mut() else { return Ok((Vec::new(), true)) };
     let is_whole = end != End::Stopped;
     let said = match is_whole {
@@ -211,12 +206,12 @@ fn finish(
     said?;
     let written = |transport| {
         let all = publisher.by_transport();
-        let found = all.iter().find(|(name, _)| *name == transport);
-        found.map_or(0, |(_, counters)| counters.written())
+        let found = all.into_iter().find(|(name, _)| *name == transport);
+        found.map_or(&[][..], |(_, counters)| &counters.written)
     };
     let heard = echoes.into_iter().map(|one| {
-        let expected = written(one.transport);
-        one.finish(expected, stop)
+        let written = written(one.transport);
+        one.finish(written, args.patience(), stop)
     });
     Ok((heard.collect::<Result<_, _>>()?, is_acknowledged))
 }

@@ -1,8 +1,9 @@
 //! Report of a publisher, as a table and as JSON.
 
 use super::args::PublishArgs;
+use super::echoes::{Heard, MissingEchoes};
 use super::engine::Publishing;
-use super::{End, Ended, FeedHandler, Heard};
+use super::{End, Ended, FeedHandler};
 use crate::distribution::{Outlets, counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
@@ -22,19 +23,20 @@ pub struct Report<'r> {
     /// Time from the first poll for a packet to the last.
     pub elapsed: Duration,
     pub ended: Ended,
-    pub echoes: Heard,
+    pub echoes: Vec<Heard>,
     /// True if all subscribers acknowledged that they have everything.
     pub is_acknowledged: bool,
 }
 
 impl Report<'_> {
-    /// True if samples were refused, lost or not acknowledged, a file had malformed packets, or a transport
-    /// failed.
+    /// True if samples were refused, lost or not acknowledged, echoes are missing, a file had malformed packets,
+    /// or a transport failed.
     pub fn is_flawed(&self) -> bool {
         let (feed, outlet) = (self.publishing.counters(), self.outlet());
         feed.refused + outlet.dropped + outlet.unlisted > 0
             || feed.faults > 0 && self.args.file.is_some()
             || !self.is_acknowledged
+            || self.missing_echoes().at_least > 0
             || !self.failed().is_empty()
     }
 
@@ -62,7 +64,15 @@ impl Report<'_> {
     }
 
     fn echoed(&self) -> u64 {
-        self.echoes.iter().map(|(_, count)| count).sum()
+        self.echoes.iter().map(|heard| heard.echoes).sum()
+    }
+
+    fn missing_echoes(&self) -> MissingEchoes {
+        let none = MissingEchoes { at_least: 0, is_exact: true };
+        self.echoes.iter().fold(none, |sum, heard| MissingEchoes {
+            at_least: sum.at_least + heard.missing.at_least,
+            is_exact: sum.is_exact && heard.missing.is_exact,
+        })
     }
 
     fn transports_json(&self) -> Value {
@@ -81,7 +91,7 @@ impl Report<'_> {
 
     fn rows(&self) -> Vec<crate::distribution::Row> {
         let own = self.publishing.latencies().rows();
-        let heard = self.echoes.iter().flat_map(|(latencies, _)| latencies.rows());
+        let heard = self.echoes.iter().flat_map(|heard| heard.latencies.rows());
         own.into_iter().chain(heard).collect()
     }
 
@@ -104,6 +114,7 @@ impl Report<'_> {
         }
         if !self.echoes.is_empty() {
             writeln!(out, "{} echoes", self.echoed())?;
+            self.write_missing_echoes(out)?;
         }
         let remarks = [
             (self.ended.dropped_by_kernel, "packets dropped by the kernel: no room to receive"),
@@ -135,10 +146,32 @@ impl Report<'_> {
         Ok(())
     }
 
+    fn write_missing_echoes(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let MissingEchoes { at_least, is_exact } = self.missing_echoes();
+        if !is_exact {
+            writeln!(
+                out,
+                "The number of missing echoes is unknown, {at_least} or more: subscribers were not waited for \
+                 (--subscribers), or came later."
+            )?;
+        } else if at_least > 0 {
+            writeln!(out, "{at_least} echoes are missing")?;
+        }
+        if at_least > 0 {
+            writeln!(
+                out,
+                "Echoes are missing if a subscriber loses or skips samples, ends early or has --no-echo, or if they \
+                 are lost on the way back."
+            )?;
+        }
+        Ok(())
+    }
+
     fn to_json(&self) -> Value {
         let (feed, outlet) = (self.publishing.counters(), self.outlet());
         let handler = self.handler.counters();
         let arbiter = self.handler.arbiter();
+        let missing = self.missing_echoes();
         let lines: Vec<Value> = Line::ALL
             .into_iter()
             .map(|line| {
@@ -184,6 +217,8 @@ impl Report<'_> {
             "stalls": outlet.stalls,
             "stalled_ms": outlet.stalled_ns as f64 / 1e6,
             "echoes": (!self.echoes.is_empty()).then(|| self.echoed()),
+            "echoes_missing": missing.is_exact.then_some(missing.at_least),
+            "echoes_missing_at_least": missing.at_least,
             "transports": self.transports_json(),
             "acknowledged": self.is_acknowledged,
             "lines": lines,

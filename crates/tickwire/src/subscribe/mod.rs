@@ -207,6 +207,12 @@ fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
     }
 }
 
+/// True if a publisher has sent something, or has a writer that matches.
+fn has_publisher<P: Participant>(subscriber: &Subscriber<P>) -> Result<bool, P::Error> {
+    let is_matched = || Ok(subscriber.stations().matched()?.iter().any(|count| *count > 0));
+    if subscriber.ledger().publishers().is_empty() { is_matched() } else { Ok(true) }
+}
+
 /// The report, and what became of the recording.
 type ReportAndRecording = (Report, Result<(), Failure>);
 
@@ -328,8 +334,10 @@ impl Subscription<'_> {
                 break;
             }
             if let Some(elsewhere) = elsewhere.as_mut().filter(|elsewhere| elsewhere.is_due())
-                && subscriber.ledger().publishers().is_empty()
+                && !has_publisher(subscriber).map_err(fail)?
                 && elsewhere.has_publisher()
+                // One may have arrived over this transport meanwhile, and counts on this subscriber.
+                && !has_publisher(subscriber).map_err(fail)?
             {
                 return Ok(None);
             }

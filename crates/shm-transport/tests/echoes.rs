@@ -1,0 +1,91 @@
+//! Echoes over shared memory: as many as samples fit into a ring, all found and counted.
+
+use std::path::PathBuf;
+use std::time::Duration;
+use tickwire_distribution::{
+    Delivery, MarketData, MarketDataEntry, Participant, Role, Stations, TopicSet,
+};
+use tickwire_shm_transport::{ShmConfig, ShmParticipant};
+
+/// Longest wait for another writer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Wait for a sample that is there.
+const TICK: Duration = Duration::from_millis(20);
+/// Samples of the default size that fit into the default ring of a type with sequences.
+const SAMPLES: u32 = 2048;
+
+/// A directory of a test's own.
+struct Scene(PathBuf);
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let name = format!("tickwire-shm-echoes-{}-{name}", std::process::id());
+        let directory = PathBuf::from("/dev/shm").join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        Self(directory)
+    }
+
+    fn join(&self) -> ShmParticipant {
+        ShmParticipant::join(ShmConfig::in_directory(&self.0))
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn stations(scene: &Scene, role: Role) -> Stations<ShmParticipant> {
+    let sets = [TopicSet::of::<MarketData>()];
+    Stations::new(&scene.join(), &sets, &Delivery::default(), role).unwrap()
+}
+
+/// A publisher that does not get to read its echoes for a while still receives the echo of each sample that its
+/// subscriber received.
+#[test]
+fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {
+    let scene = Scene::new("ring");
+    let mut echoes = stations(&scene, Role::Echoes);
+    let mut subscriber = stations(&scene, Role::Samples { echo: true, conflate: false });
+    let mut writer =
+        scene.join().writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true));
+    let writer = writer.as_mut().unwrap();
+    assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
+    assert!(subscriber.wait_writers(&[1], PATIENCE, || false).unwrap());
+    let md_entries = vec![MarketDataEntry { md_price_level: 1, ..MarketDataEntry::default() }];
+    let mut sample = MarketData { md_entries, ..MarketData::default() };
+    for number in 1..=SAMPLES {
+        sample.msg_seq_num = number;
+        writer.write(&sample).unwrap();
+    }
+    let mut times = Vec::new();
+    while subscriber
+        .receive(TICK, |arrival| times.push(arrival.raw.info.source_timestamp_ns))
+        .unwrap()
+        > 0
+    {}
+    assert_eq!((times.len(), subscriber.lost().unwrap()), (SAMPLES as usize, 0));
+    let mut heard = Vec::new();
+    while echoes
+        .receive(TICK, |echo| heard.push((echo.seq_num, echo.raw.info.source_timestamp_ns)))
+        .unwrap()
+        > 0
+    {}
+    let sent: Vec<_> = (1..).map(Some).zip(times).collect();
+    assert!(heard == sent, "{} of {} echoes, or other ones", heard.len(), sent.len());
+    assert_eq!((echoes.lost().unwrap(), subscriber.echoes_refused()), (0, 0));
+}
+
+#[test]
+fn a_publisher_waits_for_the_echo_writers_of_all_its_subscribers() {
+    let scene = Scene::new("writers");
+    let echoes = stations(&scene, Role::Echoes);
+    let _first = stations(&scene, Role::Samples { echo: true, conflate: false });
+    assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
+    assert!(!echoes.wait_writers(&[2], TICK, || false).unwrap(), "only one echoes");
+    assert!(!echoes.wait_writers(&[2], PATIENCE, || true).unwrap(), "ends when told");
+    let _second = stations(&scene, Role::Samples { echo: true, conflate: false });
+    assert!(echoes.wait_writers(&[2], PATIENCE, || false).unwrap());
+    assert!(echoes.wait_writers(&[0], Duration::ZERO, || false).unwrap());
+}
