@@ -185,12 +185,12 @@ fn echoes_that_do_not_come_are_counted_and_an_error() {
     }
 }
 
-/// The last values of 2,000 securities find no room: shared memory ends with Stopped, DDS goes on.
+/// The last values of 4,000 securities find no room: shared memory ends with Stopped, DDS goes on.
 #[test]
 #[cfg(feature = "dds")]
 fn last_values_that_fill_the_file_system_end_shared_memory_alone() {
     let place = Place::new(80);
-    let (packets, templates) = place.feed("complex", "-n 2000 --securities 2000");
+    let (packets, templates) = place.feed("complex", "-n 5000 --securities 4000");
     let room = place.file("room");
     std::fs::create_dir(&room).expect("made");
     let script = r#"
