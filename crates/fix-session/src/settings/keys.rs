@@ -1,11 +1,12 @@
 //! Converts the keys of a section to the settings of a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use tickwire_fix::{Precision, Tag};
 
+use super::nearest::nearest;
 use super::section::{Section, Value};
 use super::{
     AcceptorLimits, ConnectionSettings, DictionarySettings, Finding, LogRotation, SessionSettings,
@@ -72,9 +73,14 @@ const GUARDS: [&str; 5] = [
     "socketacceptaddress",
 ];
 
+/// Further keys that protect a session: a misspelt one would admit everyone, or send plain text.
+const SWITCHES: [&str; 2] = ["SocketUseSSL", "SSLEnable"];
+
 /// The keys of one session during parsing.
 pub(super) struct Keys {
     line: u32,
+    /// The keys that a session may have.
+    known: BTreeSet<String>,
     pub values: BTreeMap<String, (String, Value)>,
     errors: Vec<Finding>,
 }
@@ -87,6 +93,7 @@ impl Keys {
     }
 
     pub fn take(&mut self, key: &str) -> Option<Value> {
+        self.known.insert(key.to_owned());
         let name = key.to_ascii_lowercase();
         let (_, value) = self.values.remove(&name)?;
         if value.text.is_empty() && GUARDS.contains(&name.as_str()) {
@@ -166,7 +173,8 @@ pub(super) fn read(
 ) -> Result<SessionSettings, Vec<Finding>> {
     let mut values = default.values.clone();
     values.extend(section.values.clone());
-    let mut keys = Keys { line: section.line, values, errors: Vec::new() };
+    let known = SWITCHES.map(str::to_owned).into();
+    let mut keys = Keys { line: section.line, known, values, errors: Vec::new() };
     let id = read_id(&mut keys);
     let role = read_role(&mut keys);
     let mut config = Config::new(role, id);
@@ -190,16 +198,18 @@ pub(super) fn read(
     }
     for (name, (key, value)) in &keys.values {
         let line = value.line;
-        let is_guard = name.starts_with("required") || name.starts_with("allowed");
-        if is_guard && role == Role::Acceptor {
+        let meant = nearest(name, &keys.known);
+        let is_guard = meant.is_some_and(is_guard);
+        if let Some(meant) = meant.filter(|_| is_guard && role == Role::Acceptor) {
             let text = format!(
-                "'{key}' is not known; an unknown key that begins with Required or Allowed is an \
-                 error, because it would restrict nothing"
+                "'{key}' is not known; did you mean {meant}? It is an error, because without {meant} \
+                 everyone would be let in"
             );
             keys.errors.push(Finding { line, text });
             continue;
         }
-        let text = format!("'{key}' is not known and has no effect");
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+        let text = format!("'{key}' is not known and has no effect{meant}");
         warnings.push(Finding { line, text });
     }
     if !keys.errors.is_empty() {
@@ -218,6 +228,11 @@ pub(super) fn read(
         dictionaries,
         tls,
     })
+}
+
+/// True if a session without this key may be open to everyone.
+fn is_guard(key: &str) -> bool {
+    GUARDS.contains(&&*key.to_ascii_lowercase()) || SWITCHES.contains(&key)
 }
 
 /// Reads the rotation of a message log; `None` without a size.

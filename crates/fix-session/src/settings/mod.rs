@@ -1,9 +1,11 @@
 //! Settings files in QuickFIX's form: sections `[DEFAULT]` and `[SESSION]` of lines `Key=value`.
 //!
 //! Keys of the default section apply to all sessions. An unknown key is a warning, because every
-//! engine has its own keys; an invalid value is an error. All findings are reported at once.
+//! engine has its own keys. In an acceptor's section it is an error if it resembles a key that
+//! restricts access. An invalid value is an error. All findings are reported at once.
 
 mod keys;
+mod nearest;
 mod schedule;
 mod section;
 mod tls;

@@ -518,9 +518,17 @@ fn guards_without_a_value_let_nobody_in() {
         let said = refused(&format!("{key}="));
         assert!(said.contains("line 7") && said.contains("admit everyone"), "{key}: {said}");
     }
-    for key in ["RequiredPasword", "requireduser", "AllowedAddresses"] {
+    for (key, meant) in [
+        ("RequiredPasword", "RequiredPassword"),
+        ("ReqiredPassword", "RequiredPassword"),
+        ("requireduser", "RequiredUsername"),
+        ("AllowedAddresses", "AllowedRemoteAddresses"),
+        ("SocketAcceptAdress", "SocketAcceptAddress"),
+        ("SocketUseSLL", "SocketUseSSL"),
+    ] {
         let said = refused(&format!("{key}=1"));
-        assert!(said.contains("line 7") && said.contains("not known"), "{key}: {said}");
+        let expected = format!("line 7: '{key}' is not known; did you mean {meant}?");
+        assert!(said.starts_with(&expected), "{key}: {said}");
     }
     for key in [
         "MaxConnections",
@@ -557,4 +565,26 @@ fn both_times_of_a_schedule_are_of_one_zone() {
     assert!(times("08:00:00", "16:00:00 Nowhere/X").contains("Nowhere/X"));
     assert_eq!(times("08:00:00 Europe/London", "16:00:00 Europe/London"), "");
     assert_eq!(times("08:00:00 Europe/London", "16:00:00\nTimeZone=Europe/London"), "");
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_the_key_that_it_resembles() {
+    let warning = |role: &str, key: &str| {
+        let connection = match role {
+            "acceptor" => "SocketAcceptPort=0",
+            _ => "SocketConnectHost=127.0.0.1\nSocketConnectPort=1",
+        };
+        let text = format!(
+            "[SESSION]\nConnectionType={role}\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n{connection}\n{key}=1\n"
+        );
+        let settings = Settings::parse(&text).expect("no error");
+        settings.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let text = "'HeartbeatInt' is not known and has no effect; did you mean HeartBtInt?";
+    assert_eq!(warning("acceptor", "HeartbeatInt"), format!("line 7: {text}"));
+    let text = "'AllowPosDup' is not known and has no effect";
+    assert_eq!(warning("acceptor", "AllowPosDup"), format!("line 7: {text}"));
+    // An initiator lets nobody in.
+    let text = "'ReqiredPassword' is not known and has no effect; did you mean RequiredPassword?";
+    assert_eq!(warning("initiator", "ReqiredPassword"), format!("line 8: {text}"));
 }
