@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use tickwire_fix_session::{DisconnectReason, Now, SessionEvent, SessionId};
+use tickwire_fix_session::{DisconnectReason, Now, ResetOrigin, SessionEvent, SessionId};
 use tracing::Level;
 
 use super::admission::Refused;
@@ -106,12 +106,16 @@ pub fn session_event_text(notice: &SessionEvent) -> Option<(Level, &'static str,
             let text = format!("message {seq_num} rejected: {}{}", reason.text(), of(*tag));
             (Level::WARN, "rejected", text)
         }
-        SessionEvent::Reset => {
-            (Level::INFO, "reset", "both sequence numbers were reset to 1".to_owned())
+        SessionEvent::Reset { origin, last_sent, last_received } => {
+            reset(*origin, *last_sent, *last_received)
         }
         SessionEvent::ResendRequested { begin, end } => {
             let text = format!("the peer requests a resend of messages {begin} to {end}");
             (Level::INFO, "resend", text)
+        }
+        SessionEvent::SeqNumTooLow { expected, received } => {
+            let text = format!("MsgSeqNum too low: expected {expected}, received {received}");
+            (Level::WARN, "seq_num_too_low", text)
         }
         SessionEvent::TooLong { len } => {
             let text = format!("a message of {len} bytes exceeds the limit and was skipped");
@@ -124,6 +128,19 @@ pub fn session_event_text(notice: &SessionEvent) -> Option<(Level, &'static str,
 
 fn of(tag: Option<tickwire_fix::Tag>) -> String {
     tag.map(|tag| format!(", tag {tag}")).unwrap_or_default()
+}
+
+/// Returns level, kind and text of a reset's log line.
+fn reset(origin: ResetOrigin, last_sent: u64, last_received: u64) -> (Level, &'static str, String) {
+    let text = "both sequence numbers were reset to 1";
+    if origin != ResetOrigin::PeerWhileLoggedOn {
+        return (Level::INFO, "reset", format!("{text} ({})", origin.as_str()));
+    }
+    let text = format!(
+        "{text} by the peer while logged on (ResetSeqNumFlag): sent messages up to {last_sent} and \
+         received messages up to {last_received} are not resent; ask for the status of open orders"
+    );
+    (Level::WARN, "reset_by_peer", text)
 }
 
 /// Returns level, kind and text of a disconnection's log line.

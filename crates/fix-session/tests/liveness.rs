@@ -83,6 +83,8 @@ fn a_low_number_without_poss_dup_ends_the_session() {
         let mut talk = talk();
         let logout = "35=5|58=MsgSeqNum too low, expecting 2 but received 1";
         assert_eq!(talk.say(1, msg_type, body), [logout], "{msg_type}");
+        let numbers = SessionEvent::SeqNumTooLow { expected: 2, received: 1 };
+        assert!(talk.notices.contains(&numbers), "{:?}", talk.notices);
         let why = SessionEvent::Disconnect(DisconnectReason::SeqNum);
         assert!(
             talk.notices.contains(&why) || talk.disconnects() == [DisconnectReason::SeqNum],

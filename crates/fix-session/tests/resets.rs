@@ -6,7 +6,7 @@ mod talk;
 use talk::{NOW, Talk};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, DisconnectReason, Head, Role, Session, SessionEvent, Store,
+    BeginString, DisconnectReason, Head, ResetOrigin, Role, Session, SessionEvent, Store,
 };
 
 const RESET: &str = "35=A|98=0|108=30|141=Y";
@@ -210,4 +210,31 @@ fn a_reset_of_the_peer_has_number_1() {
         assert_eq!(answers, [format!("35=5|58=ResetSeqNumFlag needs MsgSeqNum 1, not {seq_num}")]);
         assert_eq!(talk.numbers(), (52, 61));
     }
+}
+
+#[test]
+fn a_reset_by_the_logged_on_peer_tells_what_may_be_lost() {
+    let mut talk = initiator();
+    send(&mut talk.session, "an order");
+    assert_eq!(talk.answers(false).len(), 1);
+    talk.notices.clear();
+    assert_eq!(talk.say(1, "A", ANSWER), [RESET], "the answer has number 1");
+    let origin = ResetOrigin::PeerWhileLoggedOn;
+    let told = SessionEvent::Reset { origin, last_sent: 51, last_received: 60 };
+    assert_eq!(talk.notices, [told, SessionEvent::LoggedOn]);
+    assert_eq!(talk.numbers(), (2, 2));
+    // The answer to a reset of this side is none of the peer.
+    talk.notices.clear();
+    talk.session.reset(NOW);
+    assert_eq!(talk.answers(false), [RESET]);
+    assert!(talk.say(1, "A", ANSWER).is_empty());
+    let origin = ResetOrigin::ThisSide;
+    let told = SessionEvent::Reset { origin, last_sent: 1, last_received: 1 };
+    assert_eq!(talk.notices, [told, SessionEvent::LoggedOn]);
+    // The first Logon of a connection.
+    let mut talk = Talk::new(BeginString::Fix44, Role::Acceptor, |_| {});
+    assert_eq!(talk.say(1, "A", ANSWER), [RESET]);
+    let origin = ResetOrigin::PeerAtLogon;
+    let told = SessionEvent::Reset { origin, last_sent: 0, last_received: 0 };
+    assert_eq!(talk.notices, [told, SessionEvent::LoggedOn]);
 }

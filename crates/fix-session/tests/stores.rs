@@ -7,8 +7,8 @@ use std::cell::Cell;
 
 use talk::{NOW, Talk};
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, MemoryStore, Role, Session, SessionEvent,
-    SessionId, Store,
+    BeginString, Config, DisconnectReason, Event, MemoryStore, ResetOrigin, Role, Session,
+    SessionEvent, SessionId, Store,
 };
 use watched::{Act, Watched, full};
 
@@ -109,6 +109,8 @@ fn an_end_that_was_not_polled_is_none_of_the_next_connection_but_a_reset_is_told
     talk.notices.clear();
     let logon = talk.message(1, "A", "98=0|108=30|");
     talk.handle_bytes(&logon);
-    assert_eq!(talk.notices, [SessionEvent::Reset, SessionEvent::LoggedOn]);
+    let (origin, last_sent, last_received) = (ResetOrigin::ThisSide, 1, 1);
+    let reset = SessionEvent::Reset { origin, last_sent, last_received };
+    assert_eq!(talk.notices, [reset, SessionEvent::LoggedOn]);
     assert!(talk.session.is_logged_on());
 }

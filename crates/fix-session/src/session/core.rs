@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tickwire_fix::{Reader, Validator};
 
-use super::event::{Counters, DisconnectReason, SessionEvent};
+use super::event::{Counters, DisconnectReason, ResetOrigin, SessionEvent};
 use super::transmit::Transmit;
 use crate::config::{Config, Role};
 use crate::error::StoreError;
@@ -222,7 +222,9 @@ impl<S: Store> Core<S> {
     }
 
     /// Resets both sequence numbers to 1. Returns true if the store did so.
-    pub(super) fn reset(&mut self, now: Now) -> bool {
+    pub(super) fn reset(&mut self, now: Now, origin: ResetOrigin) -> bool {
+        let last_sent = self.store.next_sender().saturating_sub(1);
+        let last_received = self.store.next_target().saturating_sub(1);
         if let Err(error) = self.store.reset(now.wall_ns) {
             self.store_failed(&error);
             return false;
@@ -231,7 +233,7 @@ impl<S: Store> Core<S> {
         self.held = Held::default();
         self.asked = None;
         self.transmit.forget_replays();
-        self.notices.push_back(SessionEvent::Reset);
+        self.notices.push_back(SessionEvent::Reset { origin, last_sent, last_received });
         true
     }
 
@@ -256,7 +258,7 @@ impl<S: Store> Core<S> {
         let was_in = self.sent_logon || self.received_logon;
         self.disconnected_state();
         if was_in && self.config.reset_on_disconnect {
-            self.reset(now);
+            self.reset(now, ResetOrigin::ThisSide);
         }
     }
 

@@ -83,8 +83,23 @@ pub enum SessionEvent {
         /// The field, if there is one.
         tag: Option<Tag>,
     },
-    /// Both sequence numbers were reset to 1.
-    Reset,
+    /// Both sequence numbers were reset to 1. Neither side resends a message with an earlier number.
+    Reset {
+        /// Who reset them, and when.
+        origin: ResetOrigin,
+        /// MsgSeqNum of the last message that this side sent before; 0 if there was none.
+        last_sent: u64,
+        /// MsgSeqNum of the last message that this side received before; 0 if there was none.
+        last_received: u64,
+    },
+    /// MsgSeqNum of a message is lower than expected, and it is not a possible duplicate; the
+    /// session ends.
+    SeqNumTooLow {
+        /// The expected number.
+        expected: u64,
+        /// The number of the message.
+        received: u64,
+    },
     /// The store failed while the session was not connected: its last changes are not stored.
     StoreFailed {
         /// How.
@@ -102,6 +117,30 @@ pub enum SessionEvent {
         /// Last requested number.
         end: u64,
     },
+}
+
+/// Who reset the sequence numbers, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResetOrigin {
+    /// This side: the application, the schedule, or a setting such as `ResetOnLogon`.
+    ThisSide,
+    /// The peer, with the first Logon of a connection (ResetSeqNumFlag, 141=Y).
+    PeerAtLogon,
+    /// The peer, with a Logon while both sides were logged on (ResetSeqNumFlag, 141=Y). Messages that
+    /// were in flight may be lost: ask for the status of open orders.
+    PeerWhileLoggedOn,
+}
+
+impl ResetOrigin {
+    /// Returns the name used in logs and by other languages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ThisSide => "this side",
+            Self::PeerAtLogon => "peer at logon",
+            Self::PeerWhileLoggedOn => "peer while logged on",
+        }
+    }
 }
 
 /// Reason of a disconnection.

@@ -4,7 +4,7 @@ use tickwire_fix::{Message, Tag};
 
 use super::admission::{Refusal, heartbeat_s, knows, refusal_logout};
 use super::core::{Core, Held, PendingLogon};
-use super::event::{DisconnectReason, Head, SessionEvent};
+use super::event::{DisconnectReason, Head, ResetOrigin, SessionEvent};
 use super::head::Header;
 use super::receive::{Order, Outcome};
 use super::transmit::Transmit;
@@ -21,7 +21,7 @@ impl<S: Store> Core<S> {
         if self.is_reset_open && !self.config.reset_on_logon {
             return self.say_reset(now);
         }
-        if self.config.reset_on_logon && !self.reset(now) {
+        if self.config.reset_on_logon && !self.reset(now, ResetOrigin::ThisSide) {
             return;
         }
         let fresh = self.store.next_sender() == 1 && self.store.next_target() == 1;
@@ -41,7 +41,7 @@ impl<S: Store> Core<S> {
             // second answer would count as a reset by the peer.
             return;
         }
-        if !self.reset(now) {
+        if !self.reset(now, ResetOrigin::ThisSide) {
             return;
         }
         if self.is_logged_on() {
@@ -187,7 +187,12 @@ impl<S: Store> Core<S> {
             return self.repeat_reset(now, &logon);
         }
         let resets = !self.awaits_reset() && (logon.reset || acceptor_resets);
-        if resets && !self.reset(now) {
+        let origin = match (logon.reset, is_first) {
+            (true, false) => ResetOrigin::PeerWhileLoggedOn,
+            (true, true) => ResetOrigin::PeerAtLogon,
+            (false, _) => ResetOrigin::ThisSide,
+        };
+        if resets && !self.reset(now, origin) {
             return;
         }
         let expected = self.store.next_target();
@@ -273,6 +278,8 @@ impl<S: Store> Core<S> {
     /// Spec: FIX session layer, test cases 1S and 2c.
     fn handle_low_logon(&mut self, now: Now, logon: &PendingLogon) {
         if self.is_anybody() || logon.poss_dup {
+            let (expected, received) = (self.store.next_target(), logon.seq_num);
+            self.notices.push_back(SessionEvent::SeqNumTooLow { expected, received });
             return self.close(DisconnectReason::LogonRefused(Refusal::MsgSeqNum));
         }
         self.end_because_low(now, logon.seq_num);

@@ -1,7 +1,7 @@
 //! Logout: messages that are still sent and awaited after one side has sent its Logout.
 
 use super::core::{Core, PeerLogout};
-use super::event::DisconnectReason;
+use super::event::{DisconnectReason, ResetOrigin};
 use crate::now::{Now, SECOND_NS};
 use crate::store::Store;
 
@@ -85,7 +85,7 @@ impl<S: Store> Core<S> {
             self.send_logout(now, b"");
         }
         if self.config.reset_on_logout {
-            self.reset(now);
+            self.reset(now, ResetOrigin::ThisSide);
         }
         self.close(DisconnectReason::LoggedOut { text });
     }

@@ -17,7 +17,9 @@ mod timer;
 mod transmit;
 
 pub use admission::{Refusal, admit, check_credentials, invalidity, refusal_logout};
-pub use event::{Counters, Delivery, DisconnectReason, Event, Head, LogonRequest, SessionEvent};
+pub use event::{
+    Counters, Delivery, DisconnectReason, Event, Head, LogonRequest, ResetOrigin, SessionEvent,
+};
 pub(crate) use head::is_header;
 pub use hooks::{Added, Hooks, Outgoing, Verdict};
 

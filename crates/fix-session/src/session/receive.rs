@@ -328,6 +328,7 @@ impl<S: Store> Core<S> {
     /// Spec: FIX session layer, test case 2c.
     pub(super) fn end_because_low(&mut self, now: Now, seq_num: u64) {
         let expected = self.store.next_target();
+        self.notices.push_back(SessionEvent::SeqNumTooLow { expected, received: seq_num });
         let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
         self.send_logout(now, text.as_bytes());
         self.close(DisconnectReason::SeqNum);

@@ -1,7 +1,7 @@
 //! Timers: heartbeat, test request, logon and logout timeouts, schedule.
 
 use super::core::Core;
-use super::event::DisconnectReason;
+use super::event::{DisconnectReason, ResetOrigin};
 use crate::now::{Now, SECOND_NS};
 use crate::schedule::Schedule;
 use crate::store::Store;
@@ -81,7 +81,7 @@ impl<S: Store> Core<S> {
         let Some(schedule) = &self.config.schedule else { return };
         let begun_ns = schedule.session_at(now.wall_ns).map(|(begun_ns, _)| begun_ns);
         if begun_ns.is_some_and(|begun_ns| self.store.created_ns() < begun_ns) {
-            self.reset(now);
+            self.reset(now, ResetOrigin::ThisSide);
         }
     }
 

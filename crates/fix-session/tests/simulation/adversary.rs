@@ -110,7 +110,7 @@ impl Victim {
                     watch.note_delivered(delivery.seq_num, number);
                 }
                 Event::Logon(request) => request.accept(),
-                Event::Session(SessionEvent::Reset) => {
+                Event::Session(SessionEvent::Reset { .. }) => {
                     resets += 1;
                     watch.note_reset();
                 }

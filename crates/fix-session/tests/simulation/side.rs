@@ -4,8 +4,8 @@ use super::content::{self, check_body, dictionaries, write_body};
 use super::kept::{BoxStore, Kept};
 use tickwire_fix::Tag;
 use tickwire_fix_session::{
-    BeginString, Config, DisconnectReason, Event, Head, Now, Role, Session, SessionEvent,
-    SessionId, Store,
+    BeginString, Config, DisconnectReason, Event, Head, Now, ResetOrigin, Role, Session,
+    SessionEvent, SessionId, Store,
 };
 
 /// One side: its session, and the messages that its application sent and received.
@@ -20,6 +20,10 @@ pub struct Side {
     pub got: Vec<u64>,
     /// Bytes on their way to the other side.
     pub wire: Vec<u8>,
+    /// MsgSeqNum of the last message that the application sent since the last reset.
+    last_seq_num: u64,
+    /// Resets by the logged-on peer while messages of this side could be in flight.
+    pub resets_in_flight: u64,
 }
 
 impl Side {
@@ -31,7 +35,16 @@ impl Side {
         let mut config = Config::new(role, SessionId::new(BeginString::Fix44, sender, target));
         config.dictionaries = Some(dictionaries());
         tweak(&mut config);
-        Self { config, session: None, sent: 0, lost_max: 0, got: Vec::new(), wire: Vec::new() }
+        Self {
+            config,
+            session: None,
+            sent: 0,
+            lost_max: 0,
+            got: Vec::new(),
+            wire: Vec::new(),
+            last_seq_num: 0,
+            resets_in_flight: 0,
+        }
     }
 
     pub fn session(&mut self) -> &mut Session<BoxStore> {
@@ -41,7 +54,7 @@ impl Side {
     pub fn send(&mut self, now: Now) {
         let number = self.sent + 1;
         let sent = self.session().send(now, &Head::new("U1"), |writer| write_body(writer, number));
-        sent.expect("accepted");
+        self.last_seq_num = sent.expect("accepted");
         self.sent = number;
     }
 
@@ -49,6 +62,7 @@ impl Side {
     pub fn reset(&mut self, now: Now) {
         self.session().reset(now);
         self.lost_max = self.sent;
+        self.last_seq_num = 0;
     }
 
     /// Restarts with the content of the store; the application repeats the messages that are not in
@@ -69,7 +83,7 @@ impl Side {
 
     /// Handles received bytes. Returns true if the connection should be closed.
     pub fn handle(&mut self, now: Now, bytes: &[u8]) -> bool {
-        let Self { session, got, sent, lost_max, .. } = self;
+        let Self { session, got, sent, lost_max, last_seq_num, resets_in_flight, .. } = self;
         let session = session.as_mut().expect("started");
         session.handle_bytes(bytes);
         let mut closes = false;
@@ -101,7 +115,14 @@ impl Side {
                     );
                     closes = true;
                 }
-                Event::Session(SessionEvent::Reset) => *lost_max = *sent,
+                Event::Session(SessionEvent::Reset { origin, last_sent, .. }) => {
+                    if origin == ResetOrigin::PeerWhileLoggedOn {
+                        assert!(last_sent >= *last_seq_num, "{last_seq_num} was sent too");
+                        *resets_in_flight += u64::from(*sent > *lost_max);
+                    }
+                    *lost_max = *sent;
+                    *last_seq_num = 0;
+                }
                 Event::Session(notice) => assert!(
                     !matches!(
                         notice,

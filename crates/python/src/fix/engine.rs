@@ -179,6 +179,8 @@ struct Callbacks {
 
 enum Event {
     LoggedOn,
+    /// Both sequence numbers were reset: by whom, and the last numbers sent and received before.
+    Reset(&'static str, u64, u64),
     Disconnected,
     /// Reason of the disconnect, as text.
     Ends(String),
@@ -199,6 +201,10 @@ impl Callbacks {
             self.host.attached(|_, host| {
                 let called = match event {
                     Event::LoggedOn => host.call_method1("logged_on", (index,)),
+                    Event::Reset(origin, last_sent, last_received) => {
+                        let args = (index, origin, last_sent, last_received);
+                        host.call_method1("reset", args)
+                    }
                     Event::Disconnected => host.call_method1("disconnected", (index,)),
                     Event::Ends(why) => host.call_method1("ended", (index, why)),
                 };
@@ -301,6 +307,10 @@ impl Application for Callbacks {
     fn handle_session_event(&mut self, session: SessionKey, notice: &SessionEvent) {
         match notice {
             SessionEvent::LoggedOn => self.events.push((session, Event::LoggedOn)),
+            SessionEvent::Reset { origin, last_sent, last_received } => {
+                let event = Event::Reset(origin.as_str(), *last_sent, *last_received);
+                self.events.push((session, event));
+            }
             SessionEvent::Disconnect(why) => {
                 self.events.push((session, Event::Ends(format!("{why:?}"))));
             }

@@ -166,6 +166,14 @@ class Application:
     def onLogon(self, session: Session) -> None:
         """Called when both sides are logged on."""
 
+    def onReset(self, session: Session, origin: str, last_sent: int, last_received: int) -> None:
+        """Both sequence numbers were reset to 1; neither side resends a message with an earlier number.
+
+        ``origin`` is "this side", "peer at logon" or "peer while logged on". ``last_sent`` and ``last_received`` are
+        the last MsgSeqNums before. After a reset by the peer while logged on (Logon with ResetSeqNumFlag, 141=Y),
+        messages that were in flight may be lost: ask for the status of open orders.
+        """
+
     def onLogout(self, session: Session) -> None:
         """Called when the session is no longer logged on."""
 
@@ -558,6 +566,9 @@ class _Host:
         session = self._session(index)
         session._notify(is_logged_on=True)
         self._call("onLogon", session)
+
+    def reset(self, index: int, origin: str, last_sent: int, last_received: int) -> None:
+        self._call("onReset", self._session(index), origin, last_sent, last_received)
 
     def disconnected(self, index: int) -> None:
         session = self._session(index)

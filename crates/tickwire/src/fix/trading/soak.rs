@@ -101,7 +101,7 @@ impl Application for Clients {
             notice,
             SessionEvent::LoggedOn
                 | SessionEvent::Handled
-                | SessionEvent::Reset
+                | SessionEvent::Reset { .. }
                 | SessionEvent::ResendRequested { .. }
         );
         let is_end = matches!(notice, SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }))
