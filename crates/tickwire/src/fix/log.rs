@@ -7,7 +7,8 @@ use clap::Args;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
-use tickwire_fix::{Dictionary, Printed, Reader};
+use tickwire_fix::dictionary::MessageDef;
+use tickwire_fix::{Dictionary, Message, Printed, Reader};
 use tickwire_fix_session::{Direction, LogLine};
 use tickwire_fix_text::{Versions, explained};
 
@@ -20,7 +21,7 @@ pub struct LogArgs {
     /// Log files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Only messages of these types: values of MsgType (35), for example D,8
+    /// Only messages of these types: names or values of MsgType (35), such as NewOrderSingle,8
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
     types: Vec<String>,
     /// One line per message, with | as separator
@@ -109,7 +110,9 @@ impl<W: Write> Printer<'_, W> {
         }
         if self.wanted == wanted_before && !self.args.types.is_empty() {
             let types = self.args.types.join(",");
-            tell!("{name}: no message of type {types}; types are values of MsgType (35): D, 8");
+            tell!(
+                "{name}: no message of type {types}; types are names or values of MsgType (35): NewOrderSingle, D"
+            );
         }
         Ok(())
     }
@@ -125,14 +128,12 @@ impl<W: Write> Printer<'_, W> {
                 return Ok(writeln!(self.out, "{} {way} garbled: {}", line.time, raw())?);
             }
         };
-        let types = &self.args.types;
-        let is_wanted =
-            types.is_empty() || types.iter().any(|wanted| wanted.as_bytes() == message.msg_type());
-        if !is_wanted {
+        let known = self.versions.of(&message);
+        let (session, application) = known.unwrap_or((&self.empty, &self.empty));
+        if !is_wanted(&self.args.types, &message, [session, application]) {
             return Ok(());
         }
         self.wanted += 1;
-        let known = self.versions.of(&message);
         if let Some(fault) = message.fault() {
             self.flaws += 1;
             tell!("{place}: {}", explained(&fault, &message, known));
@@ -140,8 +141,20 @@ impl<W: Write> Printer<'_, W> {
         if self.args.raw {
             return Ok(writeln!(self.out, "{} {way} {}", line.time, raw())?);
         }
-        let (session, application) = known.unwrap_or((&self.empty, &self.empty));
         writeln!(self.out, "{} {way}", line.time)?;
         Ok(writeln!(self.out, "{}", Printed::fixt(message, session, application))?)
     }
+}
+
+/// True if a message has one of these types, named by MsgType or by the name in one of the dictionaries; all are
+/// wanted if none is named.
+fn is_wanted(types: &[String], message: &Message<'_, '_>, dictionaries: [&Dictionary; 2]) -> bool {
+    let msg_type = message.msg_type();
+    let names = dictionaries.map(|dictionary| dictionary.message(msg_type).map(MessageDef::name));
+    let is_named = |wanted: &str| {
+        let has_name =
+            |name: &Option<&str>| name.is_some_and(|name| name.eq_ignore_ascii_case(wanted));
+        wanted.as_bytes() == msg_type || names.iter().any(has_name)
+    };
+    types.is_empty() || types.iter().any(|wanted| is_named(wanted))
 }
