@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Add;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
+use tickwire_feed::framing::detect::ValueCheck;
 use tickwire_feed::framing::{Framer, Framing};
 
 /// Most channels followed at the same time; a further one replaces the channel that is silent
@@ -17,13 +18,15 @@ pub struct Channel {
     pub decoder: Decoder,
     /// The chunks of its messages.
     pub framer: Framer,
+    /// Checks its values, if that was requested.
+    pub(crate) check: Option<ValueCheck>,
 }
 
 impl Channel {
     /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
-        Self { decoder, framer: Framer::new(framing) }
+        Self { decoder, framer: Framer::new(framing), check: None }
     }
 }
 
@@ -36,6 +39,8 @@ pub struct Channels {
     /// Findings of the dropped channels.
     findings: Findings,
     let_go: u64,
+    /// The check of each new channel.
+    check: Option<ValueCheck>,
 }
 
 impl Channels {
@@ -48,7 +53,13 @@ impl Channels {
             by_destination: Recent::new(CHANNELS_MAX),
             findings: Findings::default(),
             let_go: 0,
+            check: None,
         }
+    }
+
+    /// Checks the values of each channel with a copy of this check.
+    pub(crate) fn check_values(&mut self, check: Option<ValueCheck>) {
+        self.check = check;
     }
 
     /// Returns the channel of packets to this destination; `remark` is called the first time that
@@ -58,7 +69,7 @@ impl Channels {
         destination: Option<SocketAddr>,
         remark: impl FnOnce(&str),
     ) -> &mut Channel {
-        let Self { program, options, framing, by_destination, findings, let_go } = self;
+        let Self { program, options, framing, by_destination, findings, let_go, check } = self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
                 *findings = *findings + *old.decoder.findings();
@@ -68,9 +79,11 @@ impl Channels {
                 }
             }
             let mut channel = Channel::new(program.clone(), *options, *framing);
+            channel.check.clone_from(check);
             if *let_go > 0 {
                 // The channel may have been dropped before, so its dictionaries are unknown.
                 lose_dictionaries(&mut channel.decoder);
+                channel.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
             }
             channel
         })

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tickwire_fast::{DecoderOptions, Findings, Program};
 use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
 use tickwire_feed::framing::Framing;
+use tickwire_feed::framing::detect::ValueCheck;
 
 /// Longest raw file that is decoded as one packet, in bytes.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -28,9 +29,20 @@ impl CaptureDecoder {
         Self {
             channels: Channels::new(program.clone(), options, framing),
             streams: Streams::default(),
-            setup: Setup { program, options, framing },
+            setup: Setup { program, options, framing, check: None },
             is_read: false,
         }
+    }
+
+    /// Checks for each message that its bytes confirm its values; for a framing that was detected.
+    /// Messages that they do not confirm reach [`CaptureSink::message_unproven`].
+    #[must_use]
+    pub fn check_values(mut self) -> Self {
+        let Setup { program, options, framing, .. } = &self.setup;
+        let check = ValueCheck::new(framing, program.set(), options.limits);
+        self.channels.check_values(check.clone());
+        self.setup.check = check;
+        self
     }
 
     /// Returns the program that decodes.

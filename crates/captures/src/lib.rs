@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod channels;
+mod checked_dictionaries;
 mod datagram;
 mod decoder;
 pub mod explain;

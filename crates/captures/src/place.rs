@@ -78,6 +78,15 @@ pub struct MessagePlace {
 }
 
 impl MessagePlace {
+    /// Describes the place itself.
+    pub fn text(&self) -> String {
+        let Self { packet, origin, offset } = self;
+        match origin {
+            Origin::Packet => format!("{packet}: byte {offset}"),
+            Origin::Stream => format!("{packet}, stream offset {offset}"),
+        }
+    }
+
     /// Describes an error in the message, with its place; offsets in `error` count from the start
     /// of the message.
     ///

@@ -3,6 +3,7 @@
 use crate::place::{MessagePlace, PacketPlace};
 use std::fmt::Display;
 use tickwire_fast::{Decoded, Error, Program};
+use tickwire_feed::framing::detect::Unproven;
 use tickwire_text::Header;
 
 /// Extent of the loss when a message cannot be decoded.
@@ -43,6 +44,15 @@ pub trait CaptureSink {
     /// Handles a packet, or the rest of a stream, that is abandoned for a reason other than a
     /// message in it.
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display);
+
+    /// Handles a message whose bytes do not confirm its values; without an implementation, a failed
+    /// packet. `lost` is the extent of the loss if
+    /// the message is refused; with `None` the message follows. Called only if values are
+    /// [checked](crate::CaptureDecoder::check_values).
+    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+        let _ = lost;
+        self.packet_failed(place.packet, &format_args!("offset {}: {why}", place.offset));
+    }
 
     /// Handles a further error of a packet that was already abandoned.
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {

@@ -1,6 +1,7 @@
 //! Byte streams: raw files and TCP, cut anywhere.
 
 use crate::channels::lose_dictionaries;
+use crate::checked_dictionaries::CheckedDictionaries;
 use crate::place::{MessagePlace, Origin, PacketPlace};
 use crate::recent::Recent;
 use crate::sink::{CaptureSink, Lost};
@@ -9,6 +10,7 @@ use std::fmt::Display;
 use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
+use tickwire_feed::framing::detect::ValueCheck;
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
 /// Longest incomplete message that is held, in bytes.
@@ -26,6 +28,8 @@ pub(crate) struct Streams {
 
 struct Stream {
     decoder: Decoder,
+    /// Checks its values, if that was requested.
+    check: Option<ValueCheck>,
     /// Finds packets in the stream, if the framing has packets in streams.
     framer: Option<Framer>,
     /// Bytes that are not decoded yet.
@@ -73,7 +77,9 @@ impl Streams {
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
-            work.segments(&mut stream.decoder, place, Origin::Stream, segments)?;
+            let mut dictionaries =
+                CheckedDictionaries { decoder: &mut stream.decoder, check: stream.check.as_mut() };
+            work.segments(&mut dictionaries, place, Origin::Stream, segments)?;
             stream.is_abandoned |= framer.is_lost();
             return Ok(());
         }
@@ -127,6 +133,7 @@ impl Stream {
         }
         Self {
             decoder: Decoder::with_options(work.setup.program.clone(), work.setup.options),
+            check: work.setup.check.clone(),
             framer: work
                 .setup
                 .framing
@@ -147,6 +154,7 @@ impl Stream {
         if let Some(framer) = &mut self.framer {
             framer.clear();
             lose_dictionaries(&mut self.decoder);
+            self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
         }
         let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
         if goes_on {
@@ -223,6 +231,11 @@ impl Stream {
             // No byte of the message has arrived: its header is read again then.
             return Ok(None);
         }
+        let held_len = self.held.len();
+        let lost_at = |at: usize| match block.has_length {
+            true => Lost::Block(block.end - at),
+            false => Lost::Rest(held_len - at),
+        };
         let mut at = block.start;
         while at < block.end && work.sink.wants_more() {
             let step = match block.has_length {
@@ -232,6 +245,14 @@ impl Stream {
             match step {
                 Ok(Step::Message(decoded)) => {
                     let offset = self.offset + at as u64;
+                    let own = &self.held[at..at + decoded.len];
+                    let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
+                    let lost = lost_at(at);
+                    if work.is_refused(self.check.as_mut(), own, place, lost) {
+                        lose_dictionaries(&mut self.decoder);
+                        self.is_abandoned = !block.has_length;
+                        return Ok(block.has_length.then_some(block.end));
+                    }
                     let packet = PacketPlace { index: self.packet, ..self.last };
                     work.sink.message(&packet.header(offset, decoded.len), &decoded)?;
                     at += decoded.len;
@@ -243,11 +264,8 @@ impl Stream {
                 Err(error) => {
                     let offset = self.offset + at as u64;
                     let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
-                    let lost = match block.has_length {
-                        true => Lost::Block(block.end - at),
-                        false => Lost::Rest(self.held.len() - at),
-                    };
-                    work.message_failed(place, &error, lost);
+                    self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
+                    work.message_failed(place, &error, lost_at(at));
                     self.is_abandoned = !block.has_length;
                     return Ok(block.has_length.then_some(block.end));
                 }

@@ -1,12 +1,14 @@
 //! Packets and the segments that a framer finds in them.
 
-use crate::channels::{Channels, lose_dictionaries};
+use crate::channels::{Channel, Channels};
+use crate::checked_dictionaries::CheckedDictionaries;
 use crate::place::{MessagePlace, Origin, PacketPlace};
 use crate::sink::{CaptureSink, Lost};
 use std::fmt::Display;
 use std::sync::Arc;
-use tickwire_fast::{Decoder, DecoderOptions, Error, Program};
+use tickwire_fast::{DecoderOptions, Error, Program};
 use tickwire_feed::capture::Packet;
+use tickwire_feed::framing::detect::{Unproven, ValueCheck};
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
 
@@ -15,6 +17,8 @@ pub(crate) struct Setup {
     pub(crate) program: Arc<Program>,
     pub(crate) options: DecoderOptions,
     pub(crate) framing: Framing,
+    /// The check of each new channel and stream.
+    pub(crate) check: Option<ValueCheck>,
 }
 
 /// State of decoding one packet.
@@ -51,10 +55,12 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.sink.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
-        let segments = channel.framer.split(packet.bytes);
-        self.segments(&mut channel.decoder, place, Origin::Packet, segments)?;
+        let Channel { decoder, framer, check } = channel;
+        let mut dictionaries = CheckedDictionaries { decoder, check: check.as_mut() };
+        let segments = framer.split(packet.bytes);
+        self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
         if packet.is_truncated() {
-            lose_dictionaries(&mut channel.decoder);
+            dictionaries.lose();
             let missing = packet.missing_bytes;
             let why = format_args!("the capture truncated it by {missing} bytes");
             // Its last message may have failed for this reason; the packet is reported only once.
@@ -70,14 +76,14 @@ impl<'w, S: CaptureSink> Work<'w, S> {
     /// to.
     pub(crate) fn segments(
         &mut self,
-        decoder: &mut Decoder,
+        dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
         origin: Origin,
         segments: Segments<'_>,
     ) -> Result<(), S::Error> {
         for segment in segments {
             match segment {
-                Ok(segment) => self.segment(decoder, packet, origin, &segment)?,
+                Ok(segment) => self.segment(dictionaries, packet, origin, &segment)?,
                 Err(error) => self.packet_failed(packet, error),
             }
         }
@@ -86,7 +92,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
 
     fn segment(
         &mut self,
-        decoder: &mut Decoder,
+        dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
         origin: Origin,
         segment: &Segment<'_>,
@@ -95,17 +101,19 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             self.sink.numbered(packet, seq_num);
         }
         if segment.reset_before {
-            decoder.begin_packet();
+            dictionaries.begin_packet();
         }
         let mut at = 0;
         while at < segment.bytes.len() && self.sink.wants_more() {
             match next_block(&self.setup.framing, segment.bytes, at) {
-                Ok(Some(block)) => match self.block(decoder, packet, origin, segment, block)? {
-                    Some(end) => at = end,
-                    None => return Ok(()),
-                },
+                Ok(Some(block)) => {
+                    match self.block(dictionaries, packet, origin, segment, block)? {
+                        Some(end) => at = end,
+                        None => return Ok(()),
+                    }
+                }
                 Ok(None) => {
-                    lose_dictionaries(decoder);
+                    dictionaries.lose();
                     let rest = segment.bytes.len() - at;
                     let offset = segment.offset + at;
                     self.packet_failed(
@@ -117,7 +125,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                     return Ok(());
                 }
                 Err(error) => {
-                    lose_dictionaries(decoder);
+                    dictionaries.lose();
                     let offset = segment.offset + error.offset;
                     self.packet_failed(packet, FramingError { offset, ..error });
                     return Ok(());
@@ -127,11 +135,31 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Ok(())
     }
 
+    /// Checks the values of a decoded message with these bytes, if that was requested. Returns true
+    /// if they are wrong, and the message must not reach the sink.
+    pub(crate) fn is_refused(
+        &mut self,
+        check: Option<&mut ValueCheck>,
+        bytes: &[u8],
+        place: MessagePlace,
+        lost: Lost,
+    ) -> bool {
+        // What the check cannot decode, because of a lower limit, it does not judge.
+        let Some(Ok((_, Some(unproven)))) = check.map(|check| check.message(bytes)) else {
+            return false;
+        };
+        let is_refused = unproven == Unproven::Restarted;
+        let lost = is_refused.then_some(lost);
+        self.is_abandoned |= matches!(lost, Some(Lost::Rest(_)));
+        self.sink.message_unproven(place, unproven, lost);
+        is_refused
+    }
+
     /// Decodes the messages of a block and returns the start of the next one; `None` if a message
     /// failed and the next start is unknown.
     fn block(
         &mut self,
-        decoder: &mut Decoder,
+        dictionaries: &mut CheckedDictionaries<'_>,
         packet: PacketPlace,
         origin: Origin,
         segment: &Segment<'_>,
@@ -141,8 +169,19 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         while at < block.end && self.sink.wants_more() {
             let rest = &segment.bytes[at..block.end];
             let offset = (segment.offset + at) as u64;
-            match decoder.decode(rest) {
+            let place = MessagePlace { packet, origin, offset };
+            let lost = match block.has_length {
+                true => Lost::Block(block.end - at),
+                false => Lost::Rest(segment.bytes.len() - at),
+            };
+            let next = block.has_length.then_some(block.end);
+            match dictionaries.decoder.decode(rest) {
                 Ok(decoded) => {
+                    let own = &rest[..decoded.len];
+                    if self.is_refused(dictionaries.check.as_deref_mut(), own, place, lost) {
+                        dictionaries.lose();
+                        return Ok(next);
+                    }
                     let header = Header {
                         preamble: Some(segment.preamble),
                         seq_num: segment.seq_num,
@@ -155,13 +194,9 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                     }
                 }
                 Err(error) => {
-                    let place = MessagePlace { packet, origin, offset };
-                    let lost = match block.has_length {
-                        true => Lost::Block(block.end - at),
-                        false => Lost::Rest(segment.bytes.len() - at),
-                    };
+                    dictionaries.lose_check();
                     self.message_failed(place, &error, lost);
-                    return Ok(block.has_length.then_some(block.end));
+                    return Ok(next);
                 }
             }
         }

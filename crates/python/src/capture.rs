@@ -121,6 +121,7 @@ pub fn open(
         split.map(Arc::new).ok_or_else(|| wrong("the split is not of this version".to_owned()))
     });
     let source = Source { path, format, split: split.transpose()? };
+    let checks_values = framing == "auto";
     let (framing, set) = match framing {
         "auto" => {
             let found = find_framing(&source, &templates.0);
@@ -135,7 +136,7 @@ pub fn open(
     // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
-    let job = Job { source, framing, program, selection, times };
+    let job = Job { source, framing, checks_values, program, selection, times };
     Ok(Capture { job, errors })
 }
 

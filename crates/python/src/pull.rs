@@ -27,6 +27,8 @@ pub struct Source {
 pub struct Job {
     pub source: Source,
     pub framing: Framing,
+    /// True if the framing was detected, so that the bytes of each message must confirm its values.
+    pub checks_values: bool,
     pub program: Arc<Program>,
     pub selection: Selection,
     /// Range of capture times, nanoseconds since 1970-01-01 UTC; messages without a time are always included.
@@ -101,10 +103,14 @@ impl<T: Take> Pull<T> {
         let reset = job.framing.reset_policy().into();
         let options = DecoderOptions::default().reset(reset);
         let (selection, times) = (job.selection.clone(), job.times.clone());
+        let mut decoder = CaptureDecoder::new(job.program.clone(), options, job.framing);
+        if job.checks_values {
+            decoder = decoder.check_values();
+        }
         Ok(Self {
             reader: job.source.open()?,
             split: job.source.split.clone(),
-            decoder: CaptureDecoder::new(job.program.clone(), options, job.framing),
+            decoder,
             sink: Sink { selection, times, take, faults: Vec::new() },
             skips: plan::stands_alone(&job.framing),
             is_ended: false,

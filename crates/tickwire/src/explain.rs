@@ -5,6 +5,7 @@ use crate::files;
 use crate::options::{
     DecoderArgs, FramingArgs, InputArgs, TemplateArgs, reset_policy, with_reset_template,
 };
+use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use anstyle::{AnsiColor, Style};
 use std::io::Write;
@@ -16,7 +17,7 @@ use tickwire_feed::capture::Kind;
 use tickwire_feed::framing::Framing;
 use tickwire_text::json::parse_hex;
 
-/// Explain one packet byte by byte.
+/// Explain packets byte by byte.
 ///
 /// Prints for each message the presence map with the meaning of each bit, and the template id. For
 /// each field it prints the offset, bytes, type (? is optional), operator, presence-map bit
@@ -33,8 +34,11 @@ pub struct ExplainArgs {
     /// Index of the packet in the file, from 0.
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     packet: u64,
+    /// Explain these packets, by index from 0: 100..200 (without 200), 100.. or 100.
+    #[arg(long, value_name = "FROM..TO", conflicts_with = "packet")]
+    packets: Option<PacketRange>,
     /// Explain these bytes, in hexadecimal, and read no file.
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet"])]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet", "packets"])]
     hex: Option<String>,
     /// Explain at most this many messages.
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
@@ -52,9 +56,11 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         (true, Some(path)) if files::is_standard(path) => {
             return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));
         }
-        (true, Some(path)) => {
-            args.framing.find(args.input.sample()?.0.packets(), &set, &files::name_of(path))?
-        }
+        (true, Some(path)) => args.framing.find_without_checks(
+            &args.input.sample()?.0,
+            &set,
+            &files::name_of(path),
+        )?,
         _ => args.framing.framing()?,
     };
     let set = with_reset_template(set, &framing);
@@ -81,7 +87,8 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         }
         None => {
             let channels = Channels::new(program.clone(), options, framing);
-            explaining.file(&args.input, args.packet, channels)
+            let wanted = args.packets.clone().unwrap_or_else(|| PacketRange::one(args.packet));
+            explaining.file(&args.input, &wanted, channels)
         }
     }
 }
@@ -98,7 +105,7 @@ impl<W: Write> Explaining<'_, W> {
     fn file(
         &mut self,
         input: &InputArgs,
-        wanted: u64,
+        wanted: &PacketRange,
         mut channels: Channels,
     ) -> Result<Outcome, Failure> {
         let name = files::name_of(input.required_path()?);
@@ -107,34 +114,54 @@ impl<W: Write> Explaining<'_, W> {
         let is_whole = reader.kind() == Kind::Stream;
         let remark = |text: &str| progress.print(&format!("{name}: {text}"));
         let Self { explainer, framing, out, limit } = self;
-        let explained =
-            explainer.find(&mut reader, &mut channels, wanted, remark, |channel, packet| {
-                if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
-                    return Err(Failure::Usage(format!(
-                        "{name}: packet {} is a segment of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
-                        packet.index
-                    )));
-                }
-                let title = format!(
-                    "packet {} of {name}: {} bytes at file offset {}",
-                    packet.index,
-                    packet.bytes.len(),
-                    packet.file_offset
-                );
-                writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
-                if channel.decoder.needs_reset() {
-                    writeln!(out, "an earlier packet failed: dictionaries are lost until a reset")?;
-                }
-                packet_of(explainer, channel, packet.bytes, *limit, out)
-            });
-        match explained.map_err(|error| Failure::Data(format!("{name}: {error}")))? {
-            Some(outcome) => outcome,
-            None => {
-                let missing: String =
-                    reader.statistics().missing().map(|text| format!("; {text}")).collect();
-                Err(Failure::Usage(format!("{name} has no packet {wanted}{missing}")))
-            }
+        let mut outcome = None;
+        let mut next = wanted.start();
+        // A raw file is one packet.
+        while !(wanted.is_before(next) || is_whole && outcome.is_some()) {
+            let explained = explainer.find(
+                &mut reader,
+                &mut channels,
+                next,
+                remark,
+                |channel, packet| -> Result<_, Failure> {
+                    // With --port or --address the next packet may be behind the range.
+                    if wanted.is_before(packet.index) && !is_whole {
+                        return Ok((packet.index, None));
+                    }
+                    if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
+                        return Err(Failure::Usage(format!(
+                            "{name}: packet {} is a segment of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
+                            packet.index
+                        )));
+                    }
+                    let title = format!(
+                        "packet {} of {name}: {} bytes at file offset {}",
+                        packet.index,
+                        packet.bytes.len(),
+                        packet.file_offset
+                    );
+                    writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
+                    if channel.decoder.needs_reset() {
+                        writeln!(
+                            out,
+                            "an earlier packet failed: dictionaries are lost until a reset"
+                        )?;
+                    }
+                    let explained = packet_of(explainer, channel, packet.bytes, *limit, out)?;
+                    Ok((packet.index, Some(explained)))
+                },
+            );
+            let explained = explained.map_err(|error| Failure::Data(format!("{name}: {error}")))?;
+            let Some((index, Some(of_packet))) = explained.transpose()? else { break };
+            let is_flawed = outcome == Some(Outcome::Flawed) || of_packet == Outcome::Flawed;
+            outcome = Some(Outcome::flawed_if(is_flawed));
+            next = index + 1;
         }
+        outcome.ok_or_else(|| {
+            let missing: String =
+                reader.statistics().missing().map(|text| format!("; {text}")).collect();
+            Failure::Usage(format!("{name} has no packet {wanted}{missing}"))
+        })
     }
 }
 

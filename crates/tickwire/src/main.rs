@@ -32,6 +32,8 @@ mod opra;
 mod options;
 mod output;
 mod output_file;
+mod packet_file;
+mod packet_range;
 mod progress;
 mod publish;
 mod receive;

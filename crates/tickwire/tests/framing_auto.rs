@@ -142,3 +142,70 @@ fn receive_warns_of_a_forgotten_reset_from_captures_and_live() {
     assert_eq!(run.status, 2);
     assert!(run.err.contains("let `tickwire decode first.pcap --framing auto"), "{}", run.err);
 }
+
+/// Templates of a feed whose dictionaries are never reset.
+const RUNNING: &str = r#"<templates><template name="Trade" id="1">
+    <uInt32 name="MsgSeqNum" id="34"><increment value="1"/></uInt32>
+    <uInt32 name="TradeDate" id="75"><delta/></uInt32>
+    <decimal name="Price" id="44"><exponent><copy/></exponent><mantissa><delta/></mantissa></decimal>
+    <string name="Symbol" id="55"><copy/></string>
+</template></templates>"#;
+
+/// Encodes a session of trades on one date, one per packet, that resets nothing after its start.
+fn session(directory: &std::path::Path, name: &str, templates: &str, date: u32) -> Vec<u8> {
+    let line = |n: u32| {
+        format!(
+            r#"{{"pkt":{n},"t":1,"msg":{{"MsgSeqNum":{},"TradeDate":{date},"Price":{{"m":{},"e":-2}},"Symbol":"A{}"}}}}"#,
+            n + 1,
+            10_000 + n * 7 % 13,
+            n / 9
+        ) + "\n"
+    };
+    let lines: String = (0..60).map(line).collect();
+    let lines = file(directory, &format!("{name}.jsonl"), lines.as_bytes());
+    let path = directory.join(format!("{name}.bin"));
+    let run =
+        tickwire(&format!("encode {lines} -t {templates} --reset never -o {}", path.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    std::fs::read(path).expect("packets")
+}
+
+#[test]
+fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
+    let directory = directory("framing_auto_joined");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let one = session(&directory, "one", &templates, 20_260_105);
+    let other = session(&directory, "other", &templates, 20_260_106);
+    let alone = file(&directory, "alone.bin", &one);
+    let run = decode(&alone, &templates, "--framing auto");
+    assert_eq!((run.status, run.out.lines().count()), (0, 60), "{}", run.err);
+    let offset = one.len() + 4;
+    let joined = file(&directory, "joined.bin", &[one, other].concat());
+    for options in ["", "--threads 2", "--format summary", "--fields TradeDate"] {
+        let run = decode(&joined, &templates, &format!("--framing auto {options}"));
+        assert_eq!(run.status, 1, "{options}: {}", run.err);
+        let place = format!("packet 60 (file offset {offset}): byte 0: the message is refused");
+        assert!(run.err.contains(&place), "{options}: {}", run.err);
+        assert!(run.err.contains("split the capture before this packet"), "{}", run.err);
+        assert!(!run.out.contains("40520"), "{options}: a wrong date");
+    }
+    let explained = tickwire(&format!("explain {joined} -t {templates} --packet 3 --framing auto"));
+    assert_eq!(explained.status, 1, "{}", explained.err);
+    assert!(explained.err.contains(&format!("packet 60 (file offset {offset}): byte 0")));
+    let received =
+        tickwire(&format!("receive -t {templates} --framing auto --capture {joined} --json -"));
+    assert_eq!((received.status, received.out.as_str()), (1, ""), "{}", received.err);
+    // A framing that is named is believed.
+    let run = decode(&joined, &templates, "--framing none --reset never");
+    assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
+}
+
+#[test]
+fn a_real_capture_of_two_sessions_is_refused_where_the_second_begins() {
+    let Some(capture) = shared("corpus/cqg_2024/cqg_2024_fastlib.bin") else { return };
+    let templates = capture.with_file_name("templates.xml").display().to_string();
+    let run = decode(&capture.display().to_string(), &templates, "--framing auto");
+    assert_eq!((run.status, run.out.lines().count()), (1, 10), "{}", run.err);
+    assert!(run.err.contains("packet 10 (file offset "), "{}", run.err);
+    assert!(!run.out.contains("40482258"), "a wrong date");
+}

@@ -58,6 +58,20 @@ impl Suffixes {
         }
     }
 
+    /// Returns the format that a suffix stands for; big-endian lengths for `.bin`.
+    pub const fn format(self) -> Option<Format> {
+        match self.layout {
+            Some(NamedLayout::Format(format)) => Some(format),
+            Some(NamedLayout::Prefixed) => Some(Format::U32Be),
+            None => None,
+        }
+    }
+
+    /// Returns the compression that the last suffix stands for.
+    pub const fn compression(self) -> Option<Compression> {
+        self.compression
+    }
+
     /// True if a suffix determines the packet layout, as those of captures do.
     pub const fn is_of_capture(self) -> bool {
         self.layout.is_some()

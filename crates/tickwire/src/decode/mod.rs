@@ -18,6 +18,7 @@ use crate::options::{
     DecoderArgs, FramingArgs, InputArgs, Replay, TemplateArgs, reset_policy, with_reset_template,
 };
 use crate::output::{OutputArgs, compression_of};
+use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use clap::ValueEnum;
 use spread::Spread;
@@ -26,6 +27,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use summary::Summary;
+use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
@@ -116,6 +118,11 @@ pub struct DecodeArgs {
     /// Stop after writing this many messages.
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
+    /// Write only the messages of these packets, by index from 0: 100..200 (without 200), 100.. or 100.
+    /// Earlier packets are decoded where dictionaries depend on them, and their errors are not
+    /// reported.
+    #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
+    packets: PacketRange,
     /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or
     /// sequence includes all its fields.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
@@ -148,7 +155,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let (framing, replay) = match args.framing.is_auto() {
         true => {
             let (sample, replay) = args.input.sample()?;
-            (args.framing.find(sample.packets(), &set, &name)?, replay)
+            (args.framing.find(&sample, &set, &name)?, replay)
         }
         false => (args.framing.framing()?, Replay::default()),
     };
@@ -172,6 +179,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let mut run = Run {
         output: args.writer(out, &program, &selection)?,
         selection,
+        packets: args.packets.clone(),
         left: args.limit.unwrap_or(u64::MAX),
         report: Report::new(&name, &progress, options.limits),
         gaps: SequenceGaps::default(),
@@ -180,7 +188,10 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         timed: args.format() == OutputFormat::Summary,
     };
     let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
-    run.decode_all(&mut decoder, reader)?;
+    if args.framing.is_auto() {
+        decoder = decoder.check_values();
+    }
+    run.decode_all(&mut decoder, reader, stands_alone(&framing))?;
     report_doubt(&mut run.report, &program, &framing, &run.sample);
     run.finish(args.quiet);
     Ok(Outcome::flawed_if(run.report.is_flawed()))

@@ -1,10 +1,12 @@
 //! Report on standard error: errors as they occur, counts at the end.
 
+use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use std::fmt::Display;
 use tickwire_captures::{Lost, MessagePlace, PacketPlace};
 use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
+use tickwire_feed::framing::detect::Unproven;
 
 /// Errors printed one by one; the rest is only counted.
 const ERRORS_SHOWN_MAX: u64 = 20;
@@ -179,10 +181,30 @@ impl<'r> Report<'r> {
         self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} bytes skipped"));
     }
 
+    /// Reports a message whose bytes do not confirm its values under the detected framing.
+    pub fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+        let text = place.text();
+        let Some(lost) = lost else {
+            let index = place.packet.index;
+            self.error_in(Some(place.packet), &format!("{text}: unproven message: {why}; look at it with `tickwire explain --packet {index}`, then name --framing and --reset"));
+            return;
+        };
+        self.counts.skipped.add(lost);
+        let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
+        self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; split the capture before this packet and decode both parts, or name --framing and --reset; {bytes} bytes skipped"));
+    }
+
     /// Reports a packet that was skipped for a reason other than a message in it.
     pub fn packet_failed(&mut self, place: PacketPlace, why: impl Display) {
         self.counts.skipped.packets += 1;
         self.error_in(Some(place), &format!("{place}: {why}"));
+    }
+
+    /// Reports that the capture, of which `read` packets were read, has none of the wanted packets.
+    pub fn check_range(&mut self, wanted: &PacketRange, read: u64) {
+        if self.counts.packets == 0 && wanted.start() > 0 {
+            self.error(&format!("no packet is in --packets {wanted}: there are {read}"));
+        }
     }
 
     /// Adds the counts of the reader: data that were in the capture and cannot be decoded are errors.

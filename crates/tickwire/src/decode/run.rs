@@ -3,6 +3,7 @@
 use super::output::Output;
 use super::report::Report;
 use crate::failure::Failure;
+use crate::packet_range::PacketRange;
 use std::fmt::Display;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -11,12 +12,15 @@ use tickwire_captures::{
 };
 use tickwire_fast::{Decoded, Error, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
+use tickwire_feed::framing::detect::Unproven;
 use tickwire_text::Header;
 
 /// Output and report of one capture.
 pub struct Run<'r> {
     pub selection: Selection,
     pub output: Output,
+    /// The packets whose messages and errors are wanted.
+    pub packets: PacketRange,
     /// Number of messages still to be written.
     pub left: u64,
     pub report: Report<'r>,
@@ -31,13 +35,16 @@ pub struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Decodes until the capture ends or the limit is reached.
+    /// Decodes until the capture, the wanted packets or the limit ends. With `stands_alone` each packet can be
+    /// decoded without the earlier ones.
     pub fn decode_all(
         &mut self,
         decoder: &mut CaptureDecoder,
         mut reader: CaptureReader<impl Read>,
+        stands_alone: bool,
     ) -> Result<(), Failure> {
         let mut time = Duration::ZERO;
+        let mut read = 0;
         while self.left > 0 {
             let packet = match decoder.next_packet(&mut reader) {
                 Ok(Some(packet)) => packet,
@@ -47,7 +54,14 @@ impl Run<'_> {
                     break;
                 }
             };
+            if self.packets.is_before(packet.index) {
+                break;
+            }
+            read += 1;
             self.sample.add(&packet);
+            if stands_alone && packet.stream.is_none() && !self.packets.contains(packet.index) {
+                continue;
+            }
             let start = self.timed.then(Instant::now);
             self.packet(decoder, &packet)?;
             time += start.map_or(Duration::ZERO, |start| start.elapsed());
@@ -55,6 +69,7 @@ impl Run<'_> {
         if self.left > 0 {
             decoder.finish(self)?;
         }
+        self.report.check_range(&self.packets, read);
         self.report.capture(reader.statistics());
         self.output.finish(self.timed.then_some(time))?;
         self.findings = decoder.findings();
@@ -67,7 +82,9 @@ impl Run<'_> {
         decoder: &mut CaptureDecoder,
         packet: &Packet<'_>,
     ) -> Result<(), Failure> {
-        self.report.counts.packet(packet);
+        if self.packets.contains(packet.index) {
+            self.report.counts.packet(packet);
+        }
         decoder.decode(packet, self)
     }
 
@@ -82,6 +99,9 @@ impl CaptureSink for Run<'_> {
 
     /// Writes a message unless the filter excludes it.
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Failure> {
+        if !header.packet.is_none_or(|index| self.packets.contains(index)) {
+            return Ok(());
+        }
         self.report.counts.messages += 1;
         self.gaps.note_message();
         if self.selection.contains(decoded.message) {
@@ -106,15 +126,27 @@ impl CaptureSink for Run<'_> {
         program: &Program,
         lost: Lost,
     ) {
-        self.report.message_failed(place, error, program, lost);
+        if self.packets.contains(place.packet.index) {
+            self.report.message_failed(place, error, program, lost);
+        }
     }
 
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display) {
-        self.report.packet_failed(place, why);
+        if self.packets.contains(place.index) {
+            self.report.packet_failed(place, why);
+        }
+    }
+
+    fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
+        if self.packets.contains(place.packet.index) || lost.is_some() {
+            self.report.message_unproven(place, why, lost);
+        }
     }
 
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
-        self.report.error(&format!("{place}: {why}"));
+        if self.packets.contains(place.index) {
+            self.report.error(&format!("{place}: {why}"));
+        }
     }
 
     fn remark(&mut self, text: &str) {

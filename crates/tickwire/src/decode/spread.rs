@@ -12,6 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
+use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet};
@@ -44,14 +45,22 @@ impl Spread<'_> {
 
         let mut broken = None;
         let mut sample = Sample::new(DOUBTED_PACKETS);
-        let packets = std::iter::from_fn(|| match reader.next_packet() {
-            Ok(packet) => packet.map(|packet| {
+        let (wanted, mut read) = (&args.packets, 0);
+        let skips = stands_alone(&framing);
+        let packets = std::iter::from_fn(|| {
+            loop {
+                let packet = match reader.next_packet() {
+                    Ok(packet) => packet.filter(|packet| !wanted.is_before(packet.index))?,
+                    Err(error) => {
+                        broken = Some(error.to_string());
+                        return None;
+                    }
+                };
+                read += 1;
                 sample.add(&packet);
-                OwnedPacket::new(packet)
-            }),
-            Err(error) => {
-                broken = Some(error.to_string());
-                None
+                if !skips || packet.stream.is_some() || wanted.contains(packet.index) {
+                    return Some(OwnedPacket::new(packet));
+                }
             }
         });
         let ends = Parallel::new(threads).run(
@@ -80,6 +89,7 @@ impl Spread<'_> {
             found = found + of_thread;
         }
         out.flush()?;
+        report.check_range(wanted, read);
         report.capture(reader.statistics());
         report_doubt(&mut report, program, &framing, &sample);
         report.finish(&found, args.quiet);
@@ -145,6 +155,7 @@ impl Worker {
         let run = Run {
             selection: selection.clone(),
             output,
+            packets: args.packets.clone(),
             left: u64::MAX,
             report: Report::held(options.limits),
             // The reader's thread collects the sample.
@@ -153,7 +164,10 @@ impl Worker {
             findings: Findings::default(),
             timed: false,
         };
-        let decoder = CaptureDecoder::new(program.clone(), options, framing);
+        let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
+        if args.framing.is_auto() {
+            decoder = decoder.check_values();
+        }
         Ok(Self { run, decoder, text, heading })
     }
 

@@ -1,6 +1,5 @@
 //! `tickwire encode`: JSON lines to FAST.
 
-mod packets;
 mod step;
 
 use crate::failure::{Failure, Outcome};
@@ -8,7 +7,7 @@ use crate::files;
 use crate::options::{FramingArgs, TemplateArgs, reset_policy, with_reset_template};
 use crate::output;
 use crate::output_file;
-use packets::{PacketFormat, PacketWriter};
+use crate::packet_file::{PacketFile, PacketFormat};
 use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,9 +49,10 @@ pub struct EncodeArgs {
     /// Replace the output file if it exists.
     #[arg(long)]
     force: bool,
-    /// Format of the output file.
-    #[arg(long, value_name = "FORMAT", default_value = "u32be")]
-    output_format: PacketFormat,
+    /// Format of the output file. Default: by its suffix (.pcap, .pcapng, .u32le, .raw, .fast), else
+    /// u32be.
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<PacketFormat>,
     /// Fill packets up to this many bytes and ignore "pkt".
     #[arg(long, value_name = "BYTES")]
     packet_bytes: Option<usize>,
@@ -78,14 +78,15 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     let mut inputs = vec![path.as_path()];
     inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;
-    let writer = PacketWriter::new(files::create(Some(&args.output))?, args.output_format)?;
+    let format = args.output_format.map_or_else(|| PacketFormat::of(&args.output), Ok)?;
+    let file = PacketFile::create_as(&args.output, format)?;
     let packing = Packing {
         fills_packets: args.packet_bytes.is_some(),
         framing,
         encoder: Encoder::with_options(program.clone(), options),
         filling: PacketEncoder::new(program.clone(), options),
         packet: None,
-        out: Enveloped::new(&framing, writer),
+        out: Enveloped::new(&framing, file),
     };
     let encoded = encode_lines(lines, &name, &program, packing);
     if encoded.is_err() && !files::is_standard(&args.output) {

@@ -1,7 +1,7 @@
 //! FIXT messages around blocks of FAST bytes, as in SZSE STEP.
 
-use super::packets::PacketWriter;
 use crate::failure::Failure;
+use crate::packet_file::PacketFile;
 use std::io::Write as _;
 use tickwire_feed::framing::{Envelope, Framing};
 
@@ -11,27 +11,27 @@ const MSG_TYPE: &str = "UA";
 /// Writes packets, inside FIXT messages if the framing has them.
 pub struct Enveloped {
     step: Option<StepMessages>,
-    writer: PacketWriter,
+    file: PacketFile,
 }
 
 impl Enveloped {
-    /// Wraps `writer` with the envelope of this framing.
-    pub fn new(framing: &Framing, writer: PacketWriter) -> Self {
+    /// Wraps `file` with the envelope of this framing.
+    pub fn new(framing: &Framing, file: PacketFile) -> Self {
         let is_step = framing.packet_envelope() == Envelope::Step;
-        Self { step: is_step.then(StepMessages::default), writer }
+        Self { step: is_step.then(StepMessages::default), file }
     }
 
     /// Writes a packet.
     pub fn write(&mut self, packet: &[u8]) -> Result<(), Failure> {
         match &mut self.step {
-            Some(step) => self.writer.write(&step.message(packet)),
-            None => self.writer.write(packet),
+            Some(step) => self.file.write(&step.message(packet)),
+            None => self.file.write(packet),
         }
     }
 
     /// Completes the file.
     pub fn finish(self) -> Result<(), Failure> {
-        self.writer.finish()
+        self.file.finish()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::decode::{Output, Report, Run};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{CaptureArgs, DecoderArgs, InputArgs, reset_policy};
+use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use serde_json::{Value, json};
 use std::fs;
@@ -31,6 +32,8 @@ pub struct Job<'a> {
     pub capture: &'a CaptureArgs,
     pub decoder: &'a DecoderArgs,
     pub framing: Framing,
+    /// True if the framing was detected, so that the bytes of each message must confirm its values.
+    pub checks_values: bool,
     pub table: TableOptions,
     pub program: Arc<Program>,
     pub selection: Selection,
@@ -188,6 +191,7 @@ impl Job<'_> {
         let mut run = Run {
             output: Output::Messages(output),
             selection: self.selection.clone(),
+            packets: PacketRange::ALL,
             left: u64::MAX,
             report,
             gaps: SequenceGaps::default(),
@@ -196,7 +200,10 @@ impl Job<'_> {
             timed: false,
         };
         let mut decoder = CaptureDecoder::new(self.program.clone(), options, self.framing);
-        run.decode_all(&mut decoder, reader)?;
+        if self.checks_values {
+            decoder = decoder.check_values();
+        }
+        run.decode_all(&mut decoder, reader, false)?;
         if let Some(doubt) = doubt(run.sample.packets(), self.program.set(), &self.framing) {
             run.report.remark(&format!("warning: {doubt}"));
         }

@@ -215,7 +215,7 @@ impl ExportArgs {
             true => {
                 let first = &self.captures[0];
                 let (sample, _) = InputArgs::of(first, &self.capture).sample()?;
-                self.framing.find(sample.packets(), &set, &files::name_of(first))?
+                self.framing.find(&sample, &set, &files::name_of(first))?
             }
             false => self.framing.framing()?,
         };
@@ -227,6 +227,7 @@ impl ExportArgs {
             capture: &self.capture,
             decoder: &self.decoder,
             framing,
+            checks_values: self.framing.is_auto(),
             table: self.table_options(&program, &framing.to_string()),
             program,
             selection,

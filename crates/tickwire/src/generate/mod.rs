@@ -10,21 +10,21 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::TemplateArgs;
 use crate::output;
+use crate::packet_file::{PacketFile, PacketFormat};
 use crate::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
 use day::DayArgs;
 use snapshots::SnapshotWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options, Packet};
-use tickwire_feed::Endian;
-use tickwire_feed::capture::{PrefixedWriteError, PrefixedWriter};
+use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options};
 use tickwire_feed::framing::Preset;
 use truth::TruthWriter;
 
 /// Generate a feed of the simulated exchange
 ///
-/// The same seed gives the same bytes. Packets have length prefixes (u32be), as decode reads them.
+/// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
+/// output ends in .pcap, .pcapng, .u32le, .raw or .fast.
 /// Dictionaries are reset before every packet (decode --reset packet). Messages are encoded with
 /// the feed's own templates, or with those of --templates, which must have the same names.
 #[derive(Debug, Args)]
@@ -114,7 +114,8 @@ struct ComplexArgs {
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Output file of length-prefixed packets (u32be); - is standard output
+    /// Output file of packets; its suffix stands for the format (.pcap, .pcapng, .u32le, .raw,
+    /// .fast), otherwise it is u32be; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace existing files
@@ -242,6 +243,9 @@ fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
     output::check_all(&outputs, common.force, &[])?;
     // The feed's own templates may replace a template file that was read; no other output may.
     let inputs: Vec<&Path> = common.templates.named().iter().map(PathBuf::as_path).collect();
+    for path in [Some(common.output.as_path()), snapshots].into_iter().flatten() {
+        PacketFormat::of(path)?;
+    }
     let [feed @ .., _] = outputs;
     feed.into_iter().flatten().try_for_each(|path| output::check(path, common.force, &inputs))
 }
@@ -256,7 +260,7 @@ fn write(
     let progress = Progress::of_count(args.messages, "messages");
     let failed = |error: Error| Failure::Data(described(&error, args));
     while let Some(packet) = generator.next_packet().map_err(failed)? {
-        packets.write(&packet)?;
+        packets.write(&packet.bytes)?;
         progress.add(packet.messages.len() as u64);
         if let Some(truth) = &mut truth {
             truth.packet(&packet, generator.truth())?;
@@ -289,29 +293,5 @@ fn described(error: &Error, args: &CommonArgs) -> String {
             format!("{}: cannot make the feed: {error}", args.templates.names())
         }
         _ => format!("cannot make the feed: {error}"),
-    }
-}
-
-/// Writes packets, each with a big-endian 32-bit length prefix.
-struct PacketFile {
-    path: PathBuf,
-    writer: PrefixedWriter<Box<dyn Write>>,
-}
-
-impl PacketFile {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let writer = PrefixedWriter::new(files::create(Some(path))?, Endian::Big);
-        Ok(Self { path: path.to_owned(), writer })
-    }
-
-    fn write(&mut self, packet: &Packet) -> Result<(), Failure> {
-        self.writer.write_packet(&packet.bytes).map_err(|error| match error {
-            PrefixedWriteError::Io(error) => error.into(),
-            error => Failure::Data(format!("{}: {error}", self.path.display())),
-        })
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        Ok(self.writer.into_inner().flush()?)
     }
 }

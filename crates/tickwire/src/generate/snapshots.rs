@@ -1,7 +1,8 @@
 //! The channel of snapshots, beside the one of updates.
 
-use super::{PacketFile, failure};
+use super::failure;
 use crate::failure::Failure;
+use crate::packet_file::PacketFile;
 use std::path::Path;
 use tickwire_exchange::Generator;
 
@@ -57,6 +58,6 @@ impl SnapshotWriter {
         let security = self.securities[self.next];
         self.next = (self.next + 1) % self.securities.len();
         let packet = generator.snapshot(security).map_err(|error| failure(&error))?;
-        self.file.write(&packet)
+        self.file.write(&packet.bytes)
     }
 }

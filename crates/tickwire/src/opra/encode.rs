@@ -1,9 +1,10 @@
 //! `tickwire opra encode`: encodes packets from JSON lines.
 
+use super::VersionName;
 use super::draft;
-use super::{PacketFile, VersionName};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
+use crate::packet_file::PacketFile;
 use crate::{files, output};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ const PACKET_BYTES: usize = 430;
 ///
 /// FILE has one message per line, as decode prints it without --names and --prices. A new packet
 /// begins when "pkt" changes; messages without "pkt" share a packet until it has --packet-bytes.
-/// Packets are written with length prefixes (u32be). The command stops at the first line that is
+/// Packets have length prefixes (u32be) unless the name of the output ends in .pcap or .pcapng. The command stops at the first line that is
 /// not a message or has a field that its category lacks.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {

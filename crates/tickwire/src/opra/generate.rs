@@ -1,15 +1,17 @@
 //! `tickwire opra generate`: writes a synthetic trace with the statistics of real lines.
 
-use super::{PacketFile, VersionName};
+use super::VersionName;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::packet_file::PacketFile;
 use std::path::PathBuf;
 use tickwire_opra::generate::Generator;
 use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
 
 /// Generate a trace with the message and packet sizes of real lines
 ///
-/// The same seed gives the same bytes. Packets are written with length prefixes (u32be).
+/// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
+/// output ends in .pcap or .pcapng.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
     /// Output file; - is standard output

@@ -18,12 +18,7 @@ mod style;
 mod vectors;
 
 use crate::failure::{Failure, Outcome};
-use crate::files;
 use clap::{Args, Subcommand, ValueEnum};
-use std::io::Write;
-use std::path::Path;
-use tickwire_feed::Endian;
-use tickwire_feed::capture::PrefixedWriter;
 use tickwire_opra::Version;
 
 /// Receive, decode, encode, generate and measure OPRA FAST 2.0 and 1.03
@@ -74,23 +69,5 @@ impl VersionName {
             Self::V2 => Version::V2,
             Self::V1 => Version::V1,
         }
-    }
-}
-
-/// Writes packets, each with a big-endian 32-bit length prefix.
-struct PacketFile(PrefixedWriter<Box<dyn Write>>);
-
-impl PacketFile {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        Ok(Self(PrefixedWriter::new(files::create(Some(path))?, Endian::Big)))
-    }
-
-    fn write(&mut self, packet: &[u8]) -> Result<(), Failure> {
-        let written = self.0.write_packet(packet);
-        written.map_err(|error| Failure::Usage(format!("cannot write the output: {error}")))
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        Ok(self.0.into_inner().flush()?)
     }
 }

@@ -4,8 +4,9 @@ use super::Reset;
 use crate::console::tell;
 use crate::failure::Failure;
 use std::str::FromStr;
+use tickwire_captures::Sample;
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
-use tickwire_feed::framing::detect::detect;
+use tickwire_feed::framing::detect::{Restart, Unproven, detect};
 use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
@@ -100,25 +101,47 @@ impl FramingArgs {
         self.framing == Some(FramingChoice::Auto)
     }
 
-    /// Detects the framing from packets of the feed and reports it. `name` is the name of the capture.
-    pub fn find(
+    /// Detects the framing as [`Self::find`] does, for a command that does not check the values of each
+    /// message: refuses a sample in which another session begins.
+    pub fn find_without_checks(
         &self,
-        packets: &[Vec<u8>],
+        sample: &Sample,
         set: &TemplateSet,
         name: &str,
     ) -> Result<Framing, Failure> {
+        let (framing, restart) = self.detected(sample, set, name)?;
+        let Some(Restart { packet, offset }) = restart else { return Ok(framing) };
+        let place = sample.place(packet).map_or_else(String::new, |place| place.to_string());
+        Err(Failure::Data(format!(
+            "{name}: {place}: byte {offset}: {}; split the capture before this packet, or name --framing \
+             and --reset",
+            Unproven::Restarted
+        )))
+    }
+
+    /// Detects the framing from packets of the feed and reports it. `name` is the name of the capture.
+    pub fn find(&self, sample: &Sample, set: &TemplateSet, name: &str) -> Result<Framing, Failure> {
+        self.detected(sample, set, name).map(|(framing, _)| framing)
+    }
+
+    fn detected(
+        &self,
+        sample: &Sample,
+        set: &TemplateSet,
+        name: &str,
+    ) -> Result<(Framing, Option<Restart>), Failure> {
         if self.headers() != QuickFast::default() {
             return Err(Failure::Usage(
                 "--framing auto cannot be used with --pfix, --hfix, --hfast and others of their kind"
                     .to_owned(),
             ));
         }
-        let found = detect(packets, set)
+        let found = detect(sample.packets(), set)
             .map_err(|undetected| Failure::Data(format!("{name}: {undetected}")))?;
         tell!("{name}: found {found}");
         Ok(match self.reset {
-            Some(reset) => found.framing.reset(reset.into()),
-            None => found.framing,
+            Some(reset) => (found.framing.reset(reset.into()), None),
+            None => (found.framing, found.restart),
         })
     }
 

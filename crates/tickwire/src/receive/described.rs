@@ -162,7 +162,7 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     // A named channel's captures contain only its own packets.
     let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
     let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
-    args.framing.find(sample.packets(), set, args.label().unwrap_or("captures"))
+    args.framing.find_without_checks(&sample, set, args.label().unwrap_or("captures"))
 }
 
 /// Creates a handler for a generated module.

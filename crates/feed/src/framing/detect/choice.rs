@@ -178,6 +178,7 @@ fn detected(
             others.copied().collect()
         },
         consecutive: chosen.consecutive(),
+        restart: None,
     })
 }
 

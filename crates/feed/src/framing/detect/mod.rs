@@ -15,6 +15,9 @@
 //!
 //! If several results that decode to different values remain, or none, the result is
 //! [`Undetected`]. Fewer than [`PACKETS_MIN`] packets give no result.
+//!
+//! A sample shows how a feed begins. [`ValueCheck`] checks the messages of a whole capture, which may
+//! contain a second session.
 
 mod candidates;
 mod choice;
@@ -23,8 +26,10 @@ mod preamble;
 mod reencode;
 mod series;
 mod trial;
+mod value_check;
 
 pub use doubt::{Doubt, doubt};
+pub use value_check::{Restart, Unproven, ValueCheck};
 
 use std::error::Error;
 use std::fmt;
@@ -80,6 +85,9 @@ pub struct Detected {
     pub equivalent: Vec<ResetPolicy>,
     /// Fraction of the messages with a sequence number whose number follows the previous one.
     pub consecutive: Option<f64>,
+    /// The first message of the sample at which the sender started again with empty dictionaries
+    /// although the framing has no reset there: the values from there on are wrong.
+    pub restart: Option<Restart>,
 }
 
 impl Detected {
@@ -206,5 +214,7 @@ pub fn detect<P: AsRef<[u8]>>(packets: &[P], set: &TemplateSet) -> Result<Detect
         return Err(Undetected::TooFew { packets: packets.len() });
     }
     let shapes = candidates::shapes(&packets, set);
-    choice::choose(&packets, &shapes)
+    let found = choice::choose(&packets, &shapes)?;
+    let restart = ValueCheck::first_restart(&packets, &found.framing, set);
+    Ok(Detected { restart, ..found })
 }

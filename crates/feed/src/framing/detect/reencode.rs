@@ -7,6 +7,7 @@ const STOP_BIT: u8 = 0x80;
 const ID_BIT: u8 = 0x40;
 
 /// Encodes decoded messages with its own dictionaries.
+#[derive(Clone, Debug)]
 pub(super) struct Reencoder {
     encoder: Encoder,
     bytes: Vec<u8>,

@@ -193,7 +193,8 @@ fn seq_num(message: &Message) -> Option<u64> {
     })
 }
 
-fn hash_record(record: Record<'_>, hasher: &mut DefaultHasher) {
+/// Adds the values of a record to a hash.
+pub(super) fn hash_record(record: Record<'_>, hasher: &mut DefaultHasher) {
     for (_, value) in record.fields() {
         match value {
             FieldValue::Absent => 0u8.hash(hasher),

@@ -6,6 +6,7 @@ use crate::files;
 use crate::options::{FramingArgs, reset_policy, with_reset_template};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tickwire_captures::Sample;
 use tickwire_exchange::{CmeShape, FeedShape, Generator, Options};
 use tickwire_fast::{
     Decoder, DecoderOptions, EngineUnderTest, Message, Program, ResetPolicy, TemplateSet,
@@ -129,15 +130,15 @@ pub struct OwnFraming<'a> {
 }
 
 /// Reads the first packets, from which the framing is detected.
-fn first_packets(path: &Path, options: CaptureOptions) -> Result<Vec<Vec<u8>>, Failure> {
+fn first_packets(path: &Path, options: CaptureOptions) -> Result<Sample, Failure> {
     let mut reader = files::open_capture(path, files::open(path)?, options)?;
-    let mut packets = Vec::new();
+    let mut sample = Sample::new(PACKETS_MAX);
     // Errors of the file are reported later, when all of it is read.
-    while packets.len() < PACKETS_MAX {
+    while !sample.is_full() {
         let Ok(Some(packet)) = reader.next_packet() else { break };
-        packets.push(packet.bytes.to_vec());
+        sample.add(&packet);
     }
-    Ok(packets)
+    Ok(sample)
 }
 
 impl Corpus {
@@ -168,8 +169,8 @@ impl Corpus {
         let framing = match own.args.is_auto() {
             false => own.args.framing()?,
             true => {
-                let packets = first_packets(path, options.clone())?;
-                own.args.find(&packets, &set, &name)?
+                let sample = first_packets(path, options.clone())?;
+                own.args.find_without_checks(&sample, &set, &name)?
             }
         };
         let cannot = |why: String| Failure::Data(format!("{name}: {why}"));

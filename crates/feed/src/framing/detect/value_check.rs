@@ -1,0 +1,195 @@
+//! Checks that the bytes of messages confirm their values, after a framing was detected.
+//!
+//! A framing without resets gives wrong values, and no error, where a sender starts again with empty
+//! dictionaries: a second session in one capture, or two joined captures. Deltas of the second
+//! session are then added to values of the first. The bytes show it: an encoder that shares the
+//! decoder's history does not reproduce them, and one with empty dictionaries does.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use tickwire_fast::{
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Limits, Message, Program, ResetPolicy,
+    TemplateId, TemplateSet,
+};
+
+use super::super::block::next_block;
+use super::super::description::Framing;
+use super::super::framer::Framer;
+use super::reencode::Reencoder;
+use super::trial::hash_record;
+
+/// Reason why the bytes of a message do not confirm its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unproven {
+    /// The message encodes to its bytes with empty dictionaries only: its sender started again.
+    Restarted,
+    /// The values depend on earlier messages, and the message encodes to other bytes.
+    OtherBytes,
+}
+
+impl fmt::Display for Unproven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Restarted => {
+                "its sender started with empty dictionaries, so another session or another capture \
+                 begins here, and values that depend on earlier messages would be wrong"
+            }
+            Self::OtherBytes => {
+                "its values depend on earlier messages, and it encodes to other bytes than its own, \
+                 so they may be wrong"
+            }
+        })
+    }
+}
+
+/// The message of a sample at which its sender started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// Index of its packet in the sample.
+    pub packet: usize,
+    /// Its offset in the packet, in bytes.
+    pub offset: usize,
+}
+
+/// Decodes the messages of a channel a second time and compares their bytes with those that an
+/// encoder writes.
+///
+/// Costs about three times the time of decoding.
+#[derive(Clone, Debug)]
+pub struct ValueCheck {
+    reset: ResetPolicy,
+    decoder: Decoder,
+    reencoder: Reencoder,
+    empty_decoder: Decoder,
+    empty_reencoder: Reencoder,
+}
+
+impl ValueCheck {
+    /// Creates a check of a channel before its first packet. Returns `None` if the templates do not
+    /// compile, or if dictionaries are reset before each message, because no value depends on an
+    /// earlier message then. `limits` are those of the decoder.
+    pub fn new(framing: &Framing, set: &TemplateSet, limits: Limits) -> Option<Self> {
+        let reset = ResetPolicy::from(framing.reset_policy());
+        if reset == ResetPolicy::Message {
+            return None;
+        }
+        let set = match framing.reset_template_id() {
+            Some(id) => set.clone().with_reset_template(TemplateId(id)),
+            None => set.clone(),
+        };
+        let program = Arc::new(Program::compile(set).ok()?);
+        let decoder = |reset| {
+            let options = DecoderOptions::default().reset(reset).limits(limits);
+            Decoder::with_options(program.clone(), options)
+        };
+        let reencoder = |reset| {
+            let options = EncoderOptions::default().reset(reset);
+            Reencoder::new(Encoder::with_options(program.clone(), options))
+        };
+        Some(Self {
+            reset,
+            decoder: decoder(reset),
+            reencoder: reencoder(reset),
+            empty_decoder: decoder(ResetPolicy::Message),
+            empty_reencoder: reencoder(ResetPolicy::Message),
+        })
+    }
+
+    /// Begins a packet; call it when the decoder of the channel does.
+    pub fn begin_packet(&mut self) {
+        self.decoder.begin_packet();
+        if self.reset == ResetPolicy::Packet {
+            self.reencoder.begin_packet();
+        }
+    }
+
+    /// Forgets the dictionaries until the next reset, as after a failed message.
+    pub fn lose_dictionaries(&mut self) {
+        // No message is empty, so this decoding fails; after a failure the decoder waits for a
+        // reset.
+        let _ = self.decoder.decode(&[]);
+    }
+
+    /// Checks the next message of the channel; returns its length in bytes. `bytes` may continue
+    /// after it.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`]. Dictionaries are then unknown until the next reset.
+    pub fn message(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unproven>), Error> {
+        let decoded = self.decoder.decode(bytes)?;
+        let len = decoded.len;
+        let own = bytes.get(..len).unwrap_or_default();
+        if self.reencoder.is_same(decoded.message, own) {
+            return Ok((len, None));
+        }
+        let values = values_of(decoded.message);
+        let Ok(with_empty) = self.empty_decoder.decode(own) else {
+            return Ok((len, Some(Unproven::OtherBytes)));
+        };
+        if values_of(with_empty.message) == values {
+            return Ok((len, None));
+        }
+        self.empty_reencoder.begin_packet();
+        let is_restart = self.empty_reencoder.is_same(with_empty.message, own);
+        let unproven = if is_restart { Unproven::Restarted } else { Unproven::OtherBytes };
+        Ok((len, Some(unproven)))
+    }
+
+    /// Returns the first message of a sample at which its sender started again.
+    pub(super) fn first_restart(
+        packets: &[&[u8]],
+        framing: &Framing,
+        set: &TemplateSet,
+    ) -> Option<Restart> {
+        let mut check = Self::new(framing, set, Limits::default())?;
+        let mut framer = Framer::new(*framing);
+        packets.iter().enumerate().find_map(|(packet, bytes)| {
+            let offset = check.restart_in(bytes, framing, &mut framer)?;
+            Some(Restart { packet, offset })
+        })
+    }
+
+    /// Returns the offset of the first message of a packet at which the sender started again.
+    fn restart_in(
+        &mut self,
+        packet: &[u8],
+        framing: &Framing,
+        framer: &mut Framer,
+    ) -> Option<usize> {
+        for segment in framer.split(packet).flatten() {
+            if segment.reset_before {
+                self.begin_packet();
+            }
+            let mut at = 0;
+            while at < segment.bytes.len() {
+                let Ok(Some(block)) = next_block(framing, segment.bytes, at) else {
+                    self.lose_dictionaries();
+                    return None;
+                };
+                at = block.start;
+                while at < block.end {
+                    match self.message(&segment.bytes[at..block.end]) {
+                        Ok((_, Some(Unproven::Restarted))) => return Some(segment.offset + at),
+                        Ok((len, _)) => at += len,
+                        Err(_) if block.has_length => at = block.end,
+                        Err(_) => return None,
+                    }
+                    if block.is_one_message {
+                        break;
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns a hash of the values of a message.
+fn values_of(message: &Message) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.template_index().hash(&mut hasher);
+    hash_record(message.root(), &mut hasher);
+    hasher.finish()
+}
