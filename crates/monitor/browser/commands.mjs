@@ -165,10 +165,17 @@ async function demo(processes) {
   const [orders, feed] = ["#fix", ""].map((end) => child.text.match(/http:\/\/[^\s/]+\/\S*/g).find((address) => (end ? address.endsWith(end) : !address.includes("#"))));
   const page = await open(new URL(feed).origin);
   const channel = async () => (await get(new URL(feed).origin, "/api/v1/state")).channels[0];
-  const isRecovered = ({ gaps, books }) => gaps.some(({ status }) => status === "filled") && books.recovered_books > 0;
-  await until("a gap that was filled, and books that became fresh", async () => { const of = await channel(); return of && isRecovered(of); }, 60_000);
-  await until("a stale book", async () => Object.values((await channel()).books.stale).some((count) => count > 0), 60_000);
-  await page.waitForSelector("[data-gap]");
+  const isRecovered = ({ gaps, books, events }) =>
+    gaps.some(({ filled_by }) => filled_by === "snapshots") && events.some(({ kind }) => kind === "snapshot") && books.recovered_books > 0;
+  await until("a gap that snapshots filled", async () => { const of = await channel(); return of && isRecovered(of); }, 60_000);
+  await page.locator("[data-gap] .tag", { hasText: "filled by snapshot" }).first().waitFor();
+  await page.locator("[data-channel] .tag", { hasText: "snapshot" }).first().waitFor();
+  // Stale books and their reasons, on the page at a moment at which the API has the same one.
+  await until("a stale book on the page", async () => {
+    const shown = await page.locator("[data-stale]").evaluateAll((rows) => rows.map((row) => [Number(row.dataset.stale), row.querySelector(".quiet").textContent]));
+    const { stale_books: stale } = (await channel()).books;
+    return shown.some(([instrument, why]) => stale.some((book) => book.instrument === instrument && book.text === why));
+  }, 60_000);
   await isAsTheApiSays(page, 70);
   for (const [key, ready] of [["2", ".ladder .price"], ["3", "table.explain tbody tr"], ["4", "text=no FIX sessions"], ["5", "text=no topics"], ["1", "[data-line]"]]) {
     await page.keyboard.press(key);

@@ -230,12 +230,12 @@ impl Channel {
             Event::Reset { seq_num } => ("reset", format!("sequence numbers restart at {seq_num}")),
             Event::Silence { is_silent: true } => ("silence", "all lines are silent".to_owned()),
             Event::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
-            Event::SnapshotRecovered(instrument) => {
-                self.gaps.note_snapshot();
-                let name = self.name(instrument.index());
-                ("snapshot", format!("a snapshot made the book of {name} fresh"))
-            }
         };
+        self.log(at_ns, kind, text, packet);
+    }
+
+    /// Adds an event to the log.
+    fn log(&mut self, at_ns: u64, kind: &'static str, text: String, packet: Option<u64>) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
@@ -250,6 +250,18 @@ impl Channel {
         known.map_or_else(|| format!("#{index}"), |(_, name)| name.to_string())
     }
 
+    /// Logs how many books snapshots have made fresh since the last counts.
+    fn note_snapshots(&mut self, counts: &Counts) {
+        let of = |counts: &Counts| counts.recovery.recovered_by_snapshot;
+        let before = self.counts.as_deref().map_or(0, of);
+        let recovered = of(counts).saturating_sub(before);
+        if recovered > 0 {
+            self.gaps.note_snapshot();
+            let text = format!("snapshots made books fresh: {recovered}");
+            self.log(counts.now_ns, "snapshot", text, None);
+        }
+    }
+
     fn count(&mut self, mut counts: Box<Counts>) {
         self.names.append(&mut counts.names);
         if counts.reset_ns != self.reset_ns {
@@ -257,6 +269,7 @@ impl Channel {
             self.gaps.reset(counts.reset_ns.unwrap_or_default());
         }
         self.gaps.end_replays(&counts.replaying);
+        self.note_snapshots(&counts);
         let mark = Mark::new(&counts);
         self.second_mark.get_or_insert_with(|| mark.clone());
         self.rates.note(counts.now_ns, mark);

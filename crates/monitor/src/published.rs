@@ -37,8 +37,6 @@ pub(crate) enum Event {
     Silence {
         is_silent: bool,
     },
-    /// A snapshot made a stale book fresh.
-    SnapshotRecovered(Instrument),
 }
 
 /// Identifies a packet of a channel. The sequence number distinguishes packets with equal timestamps of the kernel.

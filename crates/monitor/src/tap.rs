@@ -7,7 +7,7 @@ use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::board::Board;
 use tickwire_feed::handler::{Fault, PacketOrigin, Source};
 use tickwire_feed::market::{Instrument, MarketEvent};
-use tickwire_feed::recovery::{Recovery, SnapshotOutcome};
+use tickwire_feed::recovery::Recovery;
 
 use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
 use crate::recent::{Kept, Recent};
@@ -170,13 +170,6 @@ impl Tap {
     pub fn replay_done(&mut self, gap: Gap) {
         self.replaying.retain(|first| *first != gap.first);
         self.event(Event::ReplayDone(gap));
-    }
-
-    /// Records the outcome of a snapshot.
-    pub fn snapshot(&mut self, instrument: Instrument, outcome: SnapshotOutcome) {
-        if outcome == SnapshotOutcome::Recovered {
-            self.event(Event::SnapshotRecovered(instrument));
-        }
     }
 
     /// Records a fault, such as a packet that cannot be decoded.

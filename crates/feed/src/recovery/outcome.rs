@@ -224,6 +224,9 @@ pub struct RecoveryCounters {
     pub inconsistent: u64,
     /// Books that became fresh.
     pub recovered: u64,
+    /// Books that a snapshot made fresh, when it arrived or after it had waited for the lines; they are included in
+    /// `recovered`.
+    pub recovered_by_snapshot: u64,
     /// Snapshots equal to the fresh book at the same update.
     pub verified: u64,
     /// Snapshots that differed from the fresh book at the same update.

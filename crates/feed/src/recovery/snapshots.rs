@@ -294,6 +294,7 @@ impl Recovery {
             Some(reason) => SnapshotOutcome::Loaded(reason),
             None => {
                 self.counters.recovered += 1;
+                self.counters.recovered_by_snapshot += 1;
                 SnapshotOutcome::Recovered
             }
         }

@@ -102,11 +102,13 @@ pub(super) const MESSAGES: [Named<HandlerCounters>; 14] = named! {
         |c| c.replacements;
 };
 
-pub(super) const RECOVERY: [Named<RecoveryCounters>; 15] = named! {
+pub(super) const RECOVERY: [Named<RecoveryCounters>; 16] = named! {
     "book_applied_updates", "Updates applied to books", |c| c.applied;
     "book_held_updates", "Updates that waited for a snapshot", |c| c.held;
     "book_dropped_updates", "Updates dropped because too many waited", |c| c.dropped;
     "book_recovered_books", "Books that became fresh", |c| c.recovered;
+    "book_snapshot_recovered_books", "Books that a snapshot made fresh",
+        |c| c.recovered_by_snapshot;
     "book_verified_snapshots", "Snapshots that equalled the book", |c| c.verified;
     "book_mismatched_snapshots", "Snapshots that differed from a fresh book", |c| c.mismatches;
     "book_old_updates", "Updates that were already in the book", |c| c.old;

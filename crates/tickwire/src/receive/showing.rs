@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use hdrhistogram::Histogram;
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
-use tickwire_feed::market::{MarketEvent, Snapshot};
-use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
+use tickwire_feed::market::MarketEvent;
+use tickwire_feed::recovery::{BookChange, Recovery};
 use tickwire_monitor::Tap;
 
 /// Counts messages and shows the output until the end is reached.
@@ -147,15 +147,6 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
         self.tap(|tap| tap.market(event));
         self.publish(|publishing| publishing.event(delivery.received_ns, event, recovery));
         self.print(|printer| printer.event(delivery, event, recovery));
-    }
-
-    fn handle_snapshot(
-        &mut self,
-        snapshot: &Snapshot<'_>,
-        outcome: SnapshotOutcome,
-        _recovery: &Recovery,
-    ) {
-        self.tap(|tap| tap.snapshot(snapshot.instrument, outcome));
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {

@@ -16,7 +16,8 @@ fn a_snapshot_ahead_waits_until_the_lines_come_up() {
         recovery.handle_update(&change(12, 102, 7));
         recovery.handle_progress(13);
         assert_eq!((price(&recovery), recovery.updates_held()), (Ok(7), 0));
-        assert_eq!(recovery.counters().ahead_snapshots, 1);
+        let counters = recovery.counters();
+        assert_eq!((counters.ahead_snapshots, counters.recovered_by_snapshot), (1, 1));
         assert_eq!(recovery.handle_update(&change(13, 103, 9)), UpdateOutcome::Applied);
     }
 }

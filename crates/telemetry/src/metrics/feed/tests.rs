@@ -106,6 +106,7 @@ fn every_count_of_messages_and_books_is_published() {
         broken: 7,
         inconsistent: 8,
         recovered: 9,
+        recovered_by_snapshot: 16,
         verified: 10,
         mismatches: 11,
         faulty_snapshots: 12,
@@ -116,7 +117,7 @@ fn every_count_of_messages_and_books_is_published() {
     assert_each_published(
         &RECOVERY,
         &recovery,
-        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
     );
 }
 
