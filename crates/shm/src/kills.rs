@@ -257,3 +257,21 @@ fn the_word_that_readers_sleep_on_is_apart_from_what_they_poll() {
     let lines = [header::EPOCH, header::HEAD, header::HEARTBEAT].map(|word| word / 8);
     assert!(lines[0] != lines[1] && lines[1] != lines[2]);
 }
+
+/// A ring has its name before its writer has stored its epoch.
+#[test]
+fn a_reader_that_comes_before_the_first_epoch_does_not_take_the_writer_for_a_killed_one() {
+    let scene = Scene::new("before-epoch");
+    STORES_LEFT.set(0);
+    let ended = catch_unwind(AssertUnwindSafe(|| scene.open()));
+    STORES_LEFT.set(u64::MAX);
+    assert!(ended.is_err(), "stopped at its first store");
+    let mut reader = scene.reader();
+    reader.check().unwrap();
+    assert!(!reader.has_writer_ended() && !reader.is_writer_gone());
+    let mut writer = scene.open();
+    writer.publish(None, b"first").unwrap();
+    let mut seen = Seen::default();
+    seen.read(&mut reader);
+    assert_eq!(seen.samples.get(&0), Some(&("first".to_owned(), Vec::new())));
+}

@@ -6,6 +6,7 @@ use crate::bell;
 use crate::cell::Label;
 use crate::channel::{self, Channel, Readers, WriterLock};
 use crate::error::{Attempt, Damage, Error};
+use crate::identity::Identity;
 use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
 use crate::mapping::{Fence, WriteMap};
 use crate::memory::{Memory, MemoryMut, Sleep};
@@ -366,6 +367,7 @@ fn create_ring(
     readers: Readers,
 ) -> Result<WriteMap, Error> {
     let words = geometry.ring_words();
+    let identity = Identity::own()?;
     channel.create(&channel.ring_path(), words, readers, false, |file, path| {
         let map = WriteMap::new(file, path, words)?;
         map.store(header::MAGIC, layout::RING_MAGIC);
@@ -379,6 +381,8 @@ fn create_ring(
         map.store_bytes(header::NAME, schema.name().as_bytes());
         map.store(header::ID, system::monotonic_ns());
         map.store(header::STATE, state::OPEN);
+        // Without an identity, a reader that finds the ring now would take its writer for a killed one.
+        identity.write(&map);
         Ok(map)
     })
 }
