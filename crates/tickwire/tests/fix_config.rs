@@ -89,6 +89,8 @@ fn sessions_of_settings_files_trade_and_log() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
     assert_eq!(printed.matches("NewOrderSingle").count(), 40, "{printed}");
+    let named = tickwire(&["log", "--type", "newordersingle", text(&log)]);
+    assert_eq!(String::from_utf8_lossy(&named.stdout), printed);
     let output = tickwire(&["log", "--raw", text(&log)]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.lines().next().is_some_and(|line| line.contains(" < 8=FIX.4.2|9=")));

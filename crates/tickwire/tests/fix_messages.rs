@@ -270,3 +270,12 @@ fn every_operation_is_measured() {
     let run = tickwire("bench seed-004 --time 10ms");
     assert!(run.out.contains("µs/msg, seed"), "{}", run.out);
 }
+
+#[test]
+fn a_client_ends_when_the_server_never_answers() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let run = tickwire(&format!("fix client {address} --orders 1 --timeout 300ms"));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("not answered the Logon within --timeout"), "{}", run.err);
+}

@@ -33,6 +33,8 @@ pub struct Plan {
     pub window: Option<u64>,
     pub reliable: bool,
     pub orders: Option<u64>,
+    /// Longest time without a Logon or a report, if orders are given.
+    pub timeout_ns: u64,
     pub journal: Option<PathBuf>,
 }
 
@@ -64,6 +66,11 @@ pub struct Client {
     repeated: u64,
     read_ns: u64,
     round_trips: Histogram<u64>,
+    /// Time of the last Logon or report on the steady clock; set by the first turn.
+    heard_ns: Option<u64>,
+    /// Logons and reports at that time.
+    heard: u64,
+    logons: u64,
     wants_logout: bool,
     is_done: bool,
     was_logged_on: bool,
@@ -104,6 +111,9 @@ impl Client {
             repeated: 0,
             read_ns: 0,
             round_trips: histogram::latency(),
+            heard_ns: None,
+            heard: 0,
+            logons: 0,
             is_done: false,
             was_logged_on: false,
             failure: None,
@@ -278,6 +288,31 @@ impl Client {
         }
     }
 
+    /// Ends the run when neither a Logon nor a report has arrived for too long. Returns the time of the next
+    /// check.
+    fn check_silence(&mut self, now_ns: u64) -> u64 {
+        let heard = self.logons + self.reports + self.repeated;
+        if self.heard_ns.is_none()
+            || heard != self.heard
+            || self.to_send > 0 && self.plan.interval_ns.is_some()
+        {
+            self.heard_ns = Some(now_ns);
+            self.heard = heard;
+        }
+        let until_ns = self.heard_ns.unwrap_or(now_ns).saturating_add(self.plan.timeout_ns);
+        if now_ns >= until_ns && !self.stop.is_set() {
+            let open = self.sent_ever.saturating_sub(self.finished);
+            let text = match self.was_logged_on {
+                true => format!(
+                    "the server has sent no report within --timeout: {open} orders are open"
+                ),
+                false => "the server has not answered the Logon within --timeout".to_owned(),
+            };
+            self.fail(text);
+        }
+        until_ns
+    }
+
     fn handle_report(&mut self, delivery: &Delivery<'_, BoxStore>) {
         let started = monotonic_ns();
         let read = ReportRoom::default().read(&delivery.message);
@@ -326,7 +361,10 @@ impl Application for Client {
 
     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         match notice {
-            SessionEvent::LoggedOn => self.was_logged_on = true,
+            SessionEvent::LoggedOn => {
+                self.was_logged_on = true;
+                self.logons += 1;
+            }
             SessionEvent::RejectReceived { text, seq_num } => {
                 self.fail(format!("the server rejected message {seq_num}: {text}"));
             }
@@ -381,6 +419,9 @@ impl Application for Client {
         self.show(sessions, key, now);
         let is_logged_on = sessions.session(key).is_some_and(|session| session.is_logged_on());
         let mut wake_ns = self.input.as_ref().map(|_| now.steady_ns + MENU_NS);
+        if self.plan.orders.is_some() {
+            wake_ns = Some(self.check_silence(now.steady_ns));
+        }
         if is_logged_on {
             self.send_some(sessions, key, now);
             let is_finished = self.to_send == 0 && self.finished >= self.sent_ever;

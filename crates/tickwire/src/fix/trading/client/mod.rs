@@ -46,6 +46,9 @@ pub struct ClientArgs {
     /// earlier runs in the same store are included in the count; this needs --journal in each run
     #[arg(long, value_name = "N")]
     orders: Option<u64>,
+    /// With --orders: end with an error when neither a Logon nor a report has arrived for this long
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    timeout: Span,
     /// Encode this many orders before connecting
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     preload: u64,
@@ -91,6 +94,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
         window: args.window,
         reliable: args.reliable,
         orders: args.orders,
+        timeout_ns: args.timeout.nanoseconds(),
         journal: args.journal.clone(),
     };
     let mut client = Client::new(plan, input, stop.clone())?;
