@@ -110,7 +110,7 @@ pub struct Heard {
     pub latencies: Latencies,
     /// Echoes received.
     pub echoes: u64,
-    /// MissingEchoes echoes.
+    /// Missing echoes.
     pub missing: MissingEchoes,
 }
 
