@@ -55,8 +55,6 @@ pub struct Restart {
 
 /// Decodes the messages of a channel a second time and compares their bytes with those that an
 /// encoder writes.
-///
-/// Costs about three times the time of decoding.
 #[derive(Clone, Debug)]
 pub struct ValueCheck {
     reset: ResetPolicy,
