@@ -275,7 +275,10 @@ fn every_operation_is_measured() {
 fn a_client_ends_when_the_server_never_answers() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let run = tickwire(&format!("fix client {address} --orders 1 --timeout 300ms"));
-    assert_eq!(run.status, 1, "{}", run.err);
-    assert!(run.err.contains("not answered the Logon within --timeout"), "{}", run.err);
+    for rate in ["", "--rate 1"] {
+        let run = tickwire(&format!("fix client {address} --orders 1 --timeout 300ms {rate}"));
+        assert_eq!(run.status, 1, "{rate}: {}", run.err);
+        let text = "not answered the Logon within --timeout";
+        assert!(run.err.contains(text), "{rate}: {}", run.err);
+    }
 }

@@ -92,8 +92,8 @@ pub enum SessionEvent {
         /// MsgSeqNum of the last message that this side received before; 0 if there was none.
         last_received: u64,
     },
-    /// MsgSeqNum of a message is lower than expected, and it is not a possible duplicate; the
-    /// session ends.
+    /// MsgSeqNum of a message is lower than expected, and the message is a Logon or not a possible
+    /// duplicate; the session ends.
     SeqNumTooLow {
         /// The expected number.
         expected: u64,

@@ -199,12 +199,21 @@ pub(super) fn read(
     for (name, (key, value)) in &keys.values {
         let line = value.line;
         let meant = nearest(name, &keys.known);
-        let is_guard = meant.is_some_and(is_guard);
-        if let Some(meant) = meant.filter(|_| is_guard && role == Role::Acceptor) {
-            let text = format!(
-                "'{key}' is not known; did you mean {meant}? It is an error, because without {meant} \
-                 everyone would be let in"
-            );
+        let guard = meant.filter(|meant| is_guard(meant));
+        // Such a key restricts access in another engine, or is a guard in other words.
+        let begins_as_guard = name.starts_with("required") || name.starts_with("allowed");
+        if role == Role::Acceptor && (guard.is_some() || begins_as_guard) {
+            let text = match guard {
+                Some(guard) => format!(
+                    "'{key}' is not known; did you mean {guard}? It is an error, because without \
+                     {guard} everyone would be let in"
+                ),
+                None => format!(
+                    "'{key}' is not known. It is an error, because a session that ignores it may let \
+                     everyone in; remove it, or use one of the keys that restrict access: {}",
+                    "RequiredUsername, RequiredPassword, AllowedRemoteAddresses, AllowedClientCertificates"
+                ),
+            };
             keys.errors.push(Finding { line, text });
             continue;
         }

@@ -2,7 +2,7 @@
 //!
 //! Keys of the default section apply to all sessions. An unknown key is a warning, because every
 //! engine has its own keys. In an acceptor's section it is an error if it resembles a key that
-//! restricts access. An invalid value is an error. All findings are reported at once.
+//! restricts access, or begins like one (`Required`, `Allowed`). An invalid value is an error. All findings are reported at once.
 
 mod keys;
 mod nearest;

@@ -530,6 +530,10 @@ fn guards_without_a_value_let_nobody_in() {
         let expected = format!("line 7: '{key}' is not known; did you mean {meant}?");
         assert!(said.starts_with(&expected), "{key}: {said}");
     }
+    for key in ["RequiredPwd", "AllowedIPs", "allowedhosts"] {
+        let said = refused(&format!("{key}=1"));
+        assert!(said.contains("line 7") && said.contains("let everyone in"), "{key}: {said}");
+    }
     for key in [
         "MaxConnections",
         "MaxPendingConnections",

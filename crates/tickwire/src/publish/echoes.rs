@@ -90,8 +90,10 @@ pub struct Echoes {
 /// What the thread needs to know once the last sample is written.
 struct LastSample {
     at: Instant,
-    /// Echoes of all subscribers; `None` if unknown.
-    expected: Option<u64>,
+    /// Subscribers by topic set that owe an echo of each sample; `None` if unknown.
+    awaited: Option<Vec<u32>>,
+    /// Samples by topic set.
+    written: Vec<u64>,
     /// Longest time without an echo.
     quiet: Duration,
 }
@@ -161,15 +163,14 @@ impl Echoes {
         patience: Duration,
         stop: &Stop,
     ) -> Result<Heard, Failure> {
-        let expected = self.awaited.as_ref().map(|awaited| {
-            awaited.iter().zip(written).map(|(count, written)| u64::from(*count) * written).sum()
-        });
-        let quiet = match expected {
+        let quiet = match &self.awaited {
             Some(_) if !stop.is_set() => patience.max(QUIET),
             _ => QUIET,
         };
+        let (awaited, written_to_all) = (self.awaited.clone(), written.to_vec());
+        let last = LastSample { at: Instant::now(), awaited, written: written_to_all, quiet };
         // Set only here.
-        let _ = self.last.set(LastSample { at: Instant::now(), expected, quiet });
+        let _ = self.last.set(last);
         let received = self.thread.join();
         let EchoesReceived { latencies, counts, lost } =
             received.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -198,6 +199,12 @@ impl EchoCounts {
         let counts = &mut self.sets[set];
         let is_separate = counts.len() < SEPARATE_MAX || counts.contains_key(&subscriber);
         *counts.entry(subscriber.filter(|_| is_separate)).or_default() += 1;
+    }
+
+    /// True if the subscribers are known and each has echoed each sample.
+    fn are_complete(&self, last: &LastSample) -> bool {
+        let awaited = last.awaited.as_deref();
+        awaited.is_some() && self.missing(awaited, &last.written, 0).at_least == 0
     }
 
     /// Compares the counts with the samples `written`. Each of the `awaited` subscribers owes an echo for each
@@ -250,7 +257,7 @@ fn measure<P: Participant>(
         {
             break;
         }
-        if last.and_then(|last| last.expected).is_some_and(|expected| counts.all >= expected) {
+        if last.is_some_and(|last| counts.are_complete(last)) {
             break;
         }
     }
@@ -287,6 +294,14 @@ mod tests {
         assert_eq!(missing(&[10], Some(2), 0), (10, true), "one never echoes");
         assert_eq!(missing(&[], Some(1), 0), (10, true));
         assert_eq!(missing(&[4, 9], Some(1), 0), (1, false), "one came later");
+        let last = |written| LastSample {
+            at: Instant::now(),
+            awaited: Some(vec![1]),
+            written: vec![written],
+            quiet: QUIET,
+        };
+        assert!(!counts(&[4, 9]).are_complete(&last(10)), "13 echoes, of which one is missing");
+        assert!(counts(&[4, 10]).are_complete(&last(10)));
         assert_eq!(missing(&[], None, 0), (0, false));
         assert_eq!(missing(&[4], None, 2), (2, false));
     }

@@ -217,7 +217,7 @@ impl Report<'_> {
             "stalls": outlet.stalls,
             "stalled_ms": outlet.stalled_ns as f64 / 1e6,
             "echoes": (!self.echoes.is_empty()).then(|| self.echoed()),
-            "echoes_missing": missing.is_exact.then_some(missing.at_least),
+            "echoes_missing": (missing.is_exact && !self.echoes.is_empty()).then_some(missing.at_least),
             "echoes_missing_at_least": missing.at_least,
             "transports": self.transports_json(),
             "acknowledged": self.is_acknowledged,

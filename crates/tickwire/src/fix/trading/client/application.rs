@@ -74,6 +74,7 @@ pub struct Client {
     wants_logout: bool,
     is_done: bool,
     was_logged_on: bool,
+    is_logged_on: bool,
     failure: Option<Failure>,
     /// Error that interrupted the message log.
     log_failure: Option<String>,
@@ -116,6 +117,7 @@ impl Client {
             logons: 0,
             is_done: false,
             was_logged_on: false,
+            is_logged_on: false,
             failure: None,
             log_failure: None,
             metrics: None,
@@ -292,21 +294,27 @@ impl Client {
     /// check.
     fn check_silence(&mut self, now_ns: u64) -> u64 {
         let heard = self.logons + self.reports + self.repeated;
-        if self.heard_ns.is_none()
-            || heard != self.heard
-            || self.to_send > 0 && self.plan.interval_ns.is_some()
-        {
+        let open = self.sent_ever.saturating_sub(self.finished);
+        // Between two orders of --rate the server may be silent.
+        let may_be_silent = self.is_logged_on && open == 0 && self.to_send > 0;
+        if self.heard_ns.is_none() || heard != self.heard || may_be_silent {
             self.heard_ns = Some(now_ns);
             self.heard = heard;
         }
         let until_ns = self.heard_ns.unwrap_or(now_ns).saturating_add(self.plan.timeout_ns);
         if now_ns >= until_ns && !self.stop.is_set() {
-            let open = self.sent_ever.saturating_sub(self.finished);
-            let text = match self.was_logged_on {
-                true => format!(
+            let text = match (self.is_logged_on, self.was_logged_on) {
+                (true, _) => format!(
                     "the server has sent no report within --timeout: {open} orders are open"
                 ),
-                false => "the server has not answered the Logon within --timeout".to_owned(),
+                (false, true) => {
+                    "the connection was lost, and the server has not answered a Logon within \
+                     --timeout"
+                        .to_owned()
+                }
+                (false, false) => {
+                    "the server has not answered the Logon within --timeout".to_owned()
+                }
             };
             self.fail(text);
         }
@@ -362,7 +370,7 @@ impl Application for Client {
     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         match notice {
             SessionEvent::LoggedOn => {
-                self.was_logged_on = true;
+                (self.was_logged_on, self.is_logged_on) = (true, true);
                 self.logons += 1;
             }
             SessionEvent::RejectReceived { text, seq_num } => {
@@ -394,6 +402,7 @@ impl Application for Client {
     }
 
     fn handle_disconnected(&mut self, _: SessionKey) {
+        self.is_logged_on = false;
         if self.is_done {
             self.stop.set();
         } else if !self.plan.reliable {

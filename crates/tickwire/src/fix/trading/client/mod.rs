@@ -46,7 +46,8 @@ pub struct ClientArgs {
     /// earlier runs in the same store are included in the count; this needs --journal in each run
     #[arg(long, value_name = "N")]
     orders: Option<u64>,
-    /// With --orders: end with an error when neither a Logon nor a report has arrived for this long
+    /// With --orders: end with an error when a Logon or a report is awaited for this long, with
+    /// --reliable also while it reconnects
     #[arg(long, value_name = "TIME", default_value = "1m")]
     timeout: Span,
     /// Encode this many orders before connecting
