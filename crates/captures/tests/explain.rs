@@ -15,7 +15,7 @@ const XML: &str = r#"<templates><template name="T" id="1">
 /// was decoded.
 fn explained(
     packet: &[u8],
-    messages_max: u64,
+    mut messages_left: u64,
     write: impl Fn(&mut Vec<u8>, &Part<'_>),
 ) -> (String, bool) {
     let set = TemplateSet::parse(XML).expect("templates");
@@ -23,11 +23,15 @@ fn explained(
     let framing: Framing = "cme".parse().expect("a preset");
     let mut channel = Channel::new(program.clone(), DecoderOptions::default(), framing);
     let mut out = Vec::new();
-    let explained =
-        Explainer::new(&program, framing).packet(&mut channel, packet, messages_max, &mut |part| {
+    let explained = Explainer::new(&program, framing).packet(
+        &mut channel,
+        packet,
+        &mut messages_left,
+        &mut |part| {
             write(&mut out, &part);
             Ok::<_, Infallible>(())
-        });
+        },
+    );
     (String::from_utf8(out).expect("UTF-8"), explained.expect("nothing fails"))
 }
 
@@ -88,4 +92,29 @@ fn no_more_messages_than_wanted_are_explained() {
     let packet = [PACKET, &PACKET[5..]].concat();
     let messages = |max| explained(&packet, max, text).0.matches("message at").count();
     assert_eq!((messages(1), messages(2), messages(9)), (1, 2, 2));
+}
+
+#[test]
+fn messages_behind_the_limit_update_the_dictionaries() {
+    let set = TemplateSet::parse(XML).expect("templates");
+    let program = Arc::new(Program::compile(set).expect("a program"));
+    let framing: Framing = "none,reset=never".parse().expect("a framing");
+    let mut channel = Channel::new(program.clone(), DecoderOptions::default(), framing);
+    let explainer = Explainer::new(&program, framing);
+    let mut left = 2;
+    let mut explain = |packet: &[u8]| {
+        let mut out = Vec::new();
+        let explained = explainer.packet(&mut channel, packet, &mut left, &mut |part| {
+            text(&mut out, &part);
+            Ok::<_, Infallible>(())
+        });
+        assert!(explained.expect("nothing fails"));
+        left += u64::from(left == 0);
+        String::from_utf8(out).expect("UTF-8")
+    };
+    // Id 7, then 8, 9 and 10 by increments.
+    let first = explain(&[0xe0, 0x81, 0x87, b'a' | 0x80, 0x80, b'b' | 0x80, 0x80, b'c' | 0x80]);
+    assert_eq!(first.matches("message at").count(), 2, "{first}");
+    let next = explain(&[0x80, b'd' | 0x80]);
+    assert!(next.contains("Id: 9 -> 10"), "{next}");
 }

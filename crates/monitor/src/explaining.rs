@@ -186,7 +186,8 @@ impl Explaining {
             }
             Ok::<(), Infallible>(())
         };
-        let Ok(is_right) = explainer.packet(channel, bytes, MESSAGES_MAX, &mut take);
+        let mut left = MESSAGES_MAX;
+        let Ok(is_right) = explainer.packet(channel, bytes, &mut left, &mut take);
         explanation.is_right = is_right;
         if omitted > 0 {
             let text = format!("and {omitted} more parts");

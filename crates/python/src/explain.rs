@@ -109,8 +109,9 @@ fn explanation(explainer: &Explainer<'_>, channel: &mut Channel, packet: &[u8]) 
         write_text(&mut text, &part, &|_, text| text.to_owned())?;
         write_html(&mut html, &part)
     };
+    let mut left = u64::MAX;
     // Writing to memory cannot fail.
-    let is_whole = explainer.packet(channel, packet, u64::MAX, &mut write).unwrap_or(false);
+    let is_whole = explainer.packet(channel, packet, &mut left, &mut write).unwrap_or(false);
     html.extend_from_slice(b"</div>\n");
     let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Explanation { text: string(text), html: string(html), is_whole }

@@ -71,16 +71,16 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         explainer: Explainer::new(&program, framing),
         framing,
         out: anstream::stdout().lock(),
-        limit: args.limit.unwrap_or(u64::MAX),
+        left: args.limit.unwrap_or(u64::MAX),
     };
     match &args.hex {
         Some(digits) => {
             let bytes = parse_hex(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
-            let Explaining { explainer, out, limit, .. } = &mut explaining;
+            let Explaining { explainer, out, left, .. } = &mut explaining;
             let title = format!("packet of {} bytes", bytes.len());
             writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
             let mut channel = Channel::new(program.clone(), options, framing);
-            packet_of(explainer, &mut channel, &bytes, *limit, out)
+            packet_of(explainer, &mut channel, &bytes, left, out)
         }
         None if args.input.path().is_none() => {
             Err(Failure::Usage("name a capture file, or give the bytes with --hex".to_owned()))
@@ -98,7 +98,8 @@ struct Explaining<'e, W> {
     explainer: Explainer<'e>,
     framing: Framing,
     out: W,
-    limit: u64,
+    /// Number of messages still to be explained.
+    left: u64,
 }
 
 impl<W: Write> Explaining<'_, W> {
@@ -113,11 +114,11 @@ impl<W: Write> Explaining<'_, W> {
         let mut reader = input.open(&progress)?;
         let is_whole = reader.kind() == Kind::Stream;
         let remark = |text: &str| progress.print(&format!("{name}: {text}"));
-        let Self { explainer, framing, out, limit } = self;
+        let Self { explainer, framing, out, left } = self;
         let mut outcome = None;
         let mut next = wanted.start();
         // A raw file is one packet.
-        while !(wanted.is_before(next) || is_whole && outcome.is_some()) {
+        while !(wanted.is_before(next) || outcome.is_some() && (is_whole || *left == 0)) {
             let explained = explainer.find(
                 &mut reader,
                 &mut channels,
@@ -147,7 +148,7 @@ impl<W: Write> Explaining<'_, W> {
                             "an earlier packet failed: dictionaries are lost until a reset"
                         )?;
                     }
-                    let explained = packet_of(explainer, channel, packet.bytes, *limit, out)?;
+                    let explained = packet_of(explainer, channel, packet.bytes, left, out)?;
                     Ok((packet.index, Some(explained)))
                 },
             );
@@ -165,16 +166,16 @@ impl<W: Write> Explaining<'_, W> {
     }
 }
 
-/// Writes a packet; the outcome shows whether all of it was decoded.
+/// Writes a packet, at most `left` messages; the outcome shows whether all of them were decoded.
 fn packet_of(
     explainer: &Explainer<'_>,
     channel: &mut Channel,
     bytes: &[u8],
-    limit: u64,
+    left: &mut u64,
     out: &mut impl Write,
 ) -> Result<Outcome, Failure> {
     let mut write = |part: Part<'_>| write_text(out, &part, &paint);
-    let is_right = explainer.packet(channel, bytes, limit, &mut write)?;
+    let is_right = explainer.packet(channel, bytes, left, &mut write)?;
     out.flush()?;
     Ok(Outcome::flawed_if(!is_right))
 }

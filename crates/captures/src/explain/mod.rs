@@ -105,8 +105,9 @@ impl<'p> Explainer<'p> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Passes the parts of a packet to `sink`, at most `messages_max` messages. Returns true if all
-    /// of it was decoded.
+    /// Passes the parts of a packet to `sink`, at most `messages_left` messages, and subtracts them
+    /// from it. Decodes the rest of the packet only to update the dictionaries. Returns true if all
+    /// messages that it passed were decoded.
     ///
     /// # Errors
     /// Errors of `sink`.
@@ -114,10 +115,10 @@ impl<'p> Explainer<'p> {
         &self,
         channel: &mut Channel,
         bytes: &[u8],
-        messages_max: u64,
+        messages_left: &mut u64,
         sink: &mut dyn FnMut(Part<'_>) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let mut explaining = Explaining { explainer: self, left: messages_max, sink };
+        let mut explaining = Explaining { explainer: self, left: messages_left, sink };
         let mut is_right = true;
         for segment in channel.framer.split(bytes) {
             match segment {
@@ -191,7 +192,11 @@ impl<'p> Explainer<'p> {
             let Some(packet) = packet.filter(|_| !self.is_late()) else { return Ok(None) };
             let channel = channels.channel(packet.destination, &remark);
             if is_whole || packet.index >= wanted {
-                return Ok(Some(found(channel, &packet)));
+                let found = found(channel, &packet);
+                if packet.is_truncated() {
+                    lose_dictionaries(&mut channel.decoder);
+                }
+                return Ok(Some(found));
             }
             self.pass(channel, &packet);
         }
@@ -202,7 +207,7 @@ impl<'p> Explainer<'p> {
 struct Explaining<'e, 'p, E> {
     explainer: &'e Explainer<'p>,
     /// Number of messages that may follow.
-    left: u64,
+    left: &'e mut u64,
     sink: &'e mut dyn FnMut(Part<'_>) -> Result<(), E>,
 }
 
@@ -217,35 +222,48 @@ impl<E> Explaining<'_, '_, E> {
         }
         let mut is_right = true;
         let mut at = 0;
-        while at < segment.bytes.len() && self.left > 0 {
+        while at < segment.bytes.len() {
             let block = match next_block(&self.explainer.framing, segment.bytes, at) {
                 Ok(Some(block)) => block,
-                Ok(None) => {
-                    let offset = segment.offset + at;
-                    (self.sink)(Part::Wrong(format!(
-                        "offset {offset}: no complete block is left"
-                    )))?;
-                    return Ok(false);
-                }
-                Err(error) => {
-                    (self.sink)(Part::Wrong(error.kind.to_string()))?;
+                failed => {
+                    lose_dictionaries(decoder);
+                    if *self.left == 0 {
+                        return Ok(is_right);
+                    }
+                    let why = match failed {
+                        Err(error) => error.kind.to_string(),
+                        Ok(_) => {
+                            format!("offset {}: no complete block is left", segment.offset + at)
+                        }
+                    };
+                    (self.sink)(Part::Wrong(why))?;
                     return Ok(false);
                 }
             };
             at = block.start;
-            while at < block.end && self.left > 0 {
+            while at < block.end {
+                let is_explained = *self.left > 0;
                 if self.explainer.is_late() {
+                    if !is_explained {
+                        return Ok(is_right);
+                    }
                     let offset = segment.offset + at;
                     (self.sink)(Part::Wrong(format!("offset {offset}: the time for it is over")))?;
                     return Ok(false);
                 }
-                let len = self.message(decoder, segment, at..block.end)?;
-                self.left -= 1;
-                is_right &= len.is_some();
+                let len = if is_explained {
+                    *self.left -= 1;
+                    let len = self.message(decoder, segment, at..block.end)?;
+                    is_right &= len.is_some();
+                    len
+                } else {
+                    // Updates the dictionaries for the packets that follow.
+                    decoder.decode(&segment.bytes[at..block.end]).ok().map(|decoded| decoded.len)
+                };
                 match len {
                     Some(len) => at += len,
                     None if block.has_length => at = block.end,
-                    None => return Ok(false),
+                    None => return Ok(is_right),
                 }
                 if block.is_one_message {
                     break;
