@@ -86,6 +86,32 @@ fn tcp_segments_cut_anywhere_give_the_messages_of_a_raw_file() {
 }
 
 #[test]
+fn a_range_of_packets_may_end_inside_a_message_of_a_stream() {
+    let directory = directory("streams_range");
+    let b3 = [0, 0, 0, 1, 0, 1, 0, 1, 0, 5];
+    for (options, header) in [("--framing none", &[][..]), ("--framing b3-umdf", &b3)] {
+        let message = [header, MESSAGES[0]].concat();
+        let (first, last) = message.split_at(message.len() - 2);
+        let pieces = [&message[..], first, last];
+        let mut frames = vec![build::segment(99, true, b"")];
+        let mut seq_num = 100;
+        for piece in pieces {
+            frames.push(build::segment(seq_num, false, piece));
+            seq_num += piece.len() as u32;
+        }
+        let capture = build::pcap(1, &frames);
+        let end = decode(&directory, "all.pcap", &capture, options).json_lines()[1]["pkt"].clone();
+        for threads in [1, 2] {
+            let range = format!("{options} --threads {threads} --packets 0..");
+            let run = decode(&directory, "cut.pcap", &capture, &format!("{range}{end}"));
+            assert_eq!((run.status, values(&run).len()), (0, 1), "{options}: {}", run.err);
+            let run = decode(&directory, "end.pcap", &build::pcap(1, &frames[..3]), &range);
+            assert_eq!((run.status, values(&run).len()), (1, 1), "{options}: {}", run.err);
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_ends_inside_a_packet_is_flawed() {
     let directory = directory("streams_cut");
     let stream = [0, 0, 0, 1, 0, 1, 0, 1, 0, 5, 0xe0, 0x81, 0x85, 0x58, 0xd9];

@@ -119,8 +119,8 @@ pub struct DecodeArgs {
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
     /// Write only the messages of these packets, by index from 0: 100..200 (without 200), 100.. or 100.
-    /// Earlier packets are decoded where dictionaries depend on them, and their errors are not
-    /// reported.
+    /// Earlier packets are decoded where dictionaries depend on them; their errors are not reported,
+    /// except messages that --framing auto refuses.
     #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
     packets: PacketRange,
     /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or

@@ -12,6 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
@@ -47,10 +48,19 @@ impl Spread<'_> {
         let mut sample = Sample::new(DOUBTED_PACKETS);
         let (wanted, mut read) = (&args.packets, 0);
         let skips = stands_alone(&framing);
+        // True once the range ends before the capture does.
+        let is_cut_short = AtomicBool::new(false);
         let packets = std::iter::from_fn(|| {
             loop {
                 let packet = match reader.next_packet() {
-                    Ok(packet) => packet.filter(|packet| !wanted.is_before(packet.index))?,
+                    Ok(packet) => {
+                        let packet = packet?;
+                        if wanted.is_before(packet.index) {
+                            is_cut_short.store(true, Ordering::Release);
+                            return None;
+                        }
+                        packet
+                    }
                     Err(error) => {
                         broken = Some(error.to_string());
                         return None;
@@ -71,7 +81,7 @@ impl Spread<'_> {
                 Ok(worker) => worker.decode(&packet),
                 Err(failure) => Err(failure.clone()),
             },
-            |worker| worker.and_then(Worker::finish),
+            |worker| worker?.finish(is_cut_short.load(Ordering::Acquire)),
             |piece| {
                 let piece = piece?;
                 report.take_over(piece.report);
@@ -177,8 +187,11 @@ impl Worker {
         Ok(self.piece())
     }
 
-    fn finish(mut self) -> Result<(Piece, Findings), Failure> {
-        self.decoder.finish(&mut self.run)?;
+    /// Reports streams that end inside a message, unless they go on after the wanted packets.
+    fn finish(mut self, is_cut_short: bool) -> Result<(Piece, Findings), Failure> {
+        if !is_cut_short {
+            self.decoder.finish(&mut self.run)?;
+        }
         let findings = self.decoder.findings();
         Ok((self.piece(), findings))
     }
