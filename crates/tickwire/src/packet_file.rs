@@ -51,6 +51,28 @@ impl PacketFormat {
             Some(Format::U32Be) | None => Self::U32be,
         })
     }
+
+    /// Returns the format that a file's name stands for, as [`Self::of`] does, if packets whose
+    /// dictionaries are reset before each can be read from it.
+    pub fn with_boundaries(path: &Path) -> Result<Self, Failure> {
+        let format = Self::of(path)?;
+        format.check_boundaries(path)?;
+        Ok(format)
+    }
+
+    /// Refuses the raw format: it does not show where a packet begins, so a reader cannot reset the
+    /// dictionaries there and would decode wrong values.
+    pub fn check_boundaries(self, path: &Path) -> Result<(), Failure> {
+        if self != Self::Raw {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "{}: the raw format has no packet boundaries, and dictionaries are reset before every \
+             packet, so readers would decode wrong values: write u32be (x.bin), u32le (x.u32le), \
+             pcap (x.pcap) or pcapng (x.pcapng)",
+            path.display()
+        )))
+    }
 }
 
 /// Writes packets to a file.

@@ -109,3 +109,76 @@ fn a_range_of_packets_has_the_values_of_the_whole_capture() {
         assert_eq!(explain("--packets 20..").status, 2);
     }
 }
+
+#[test]
+fn explain_counts_messages_over_a_range_and_decodes_those_behind_the_limit() {
+    let directory = directory("packet_files_explain");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let line = |n: u32| {
+        format!(
+            "{{\"pkt\":{},\"t\":1,\"msg\":{{\"n\":{},\"price\":{}}}}}\n",
+            n / 2,
+            n + 1,
+            100 + 7 * n
+        )
+    };
+    let lines: String = (0..20).map(line).collect();
+    let lines = file(&directory, "f.jsonl", lines.as_bytes());
+    let capture = directory.join("f.pcap").display().to_string();
+    let run = tickwire(&format!("encode {lines} -t {templates} --reset never -o {capture}"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let explain = |capture: &str, options: &str| {
+        tickwire(&format!("explain {capture} -t {templates} --reset never {options}"))
+    };
+    let limited = explain(&capture, "--packets 3..6 -n 3");
+    assert_eq!(limited.status, 0, "{}", limited.err);
+    let both = explain(&capture, "--packets 3..5").out;
+    assert!(both.starts_with(&limited.out), "{}", limited.out);
+    assert_eq!(limited.out.matches("message at offset").count(), 3, "{}", limited.out);
+    assert_eq!(explain(&capture, "--packets 3..6 -n 1").out.matches("message at").count(), 1);
+
+    // The capture truncates packet 3 by its second message, which has 2 bytes.
+    let mut bytes = std::fs::read(&capture).expect("a capture");
+    let mut at = 24;
+    let len_at = |bytes: &[u8], at: usize| {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")) as usize
+    };
+    for _ in 0..3 {
+        at += 16 + len_at(&bytes, at + 8);
+    }
+    let len = len_at(&bytes, at + 8);
+    bytes.drain(at + 16 + len - 2..at + 16 + len);
+    bytes[at + 8..at + 12].copy_from_slice(&(len as u32 - 2).to_le_bytes());
+    let capture = file(&directory, "cut.pcap", &bytes);
+    let run = explain(&capture, "--packets 3..5");
+    assert_eq!(run.status, 1, "{}", run.out);
+    assert!(run.out.contains("dictionaries are lost until a reset"), "{}", run.out);
+    assert_eq!(run.out.matches("message at offset").count(), 2, "{}", run.out);
+}
+
+#[test]
+fn a_raw_file_of_packets_whose_dictionaries_are_reset_is_refused() {
+    let directory = directory("packet_files_raw");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let lines = "{\"pkt\":0,\"t\":1,\"msg\":{\"n\":1,\"price\":100}}\n";
+    let lines = file(&directory, "f.jsonl", lines.as_bytes());
+    for name in ["f.raw", "f.fast"] {
+        let path = directory.join(name);
+        let out = path.display();
+        let encode = format!("encode {lines} -t {templates} -o {out} --reset");
+        for command in [format!("generate cme -n 20 -o {out}"), format!("{encode} packet")] {
+            let run = tickwire(&command);
+            assert_eq!(run.status, 2, "{command}: {}", run.err);
+            assert!(run.err.contains("the raw format has no packet boundaries"), "{}", run.err);
+            assert!(run.err.contains("write u32be (x.bin), u32le (x.u32le)"), "{}", run.err);
+            assert!(!path.exists(), "{command}");
+        }
+        let run = tickwire(&format!("{encode} never"));
+        assert_eq!((run.status, path.exists()), (0, true), "{}", run.err);
+    }
+    let out = directory.join("f.bin").display().to_string();
+    let run = tickwire(&format!(
+        "encode {lines} -t {templates} --reset packet --output-format raw -o {out}"
+    ));
+    assert_eq!(run.status, 2, "{}", run.err);
+}

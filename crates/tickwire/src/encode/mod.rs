@@ -17,7 +17,7 @@ use tickwire_fast::{
 };
 use tickwire_feed::Endian;
 use tickwire_feed::capture::decompressed;
-use tickwire_feed::framing::{Envelope, Framing, NumberField};
+use tickwire_feed::framing::{Envelope, Framing, NumberField, ResetPolicy};
 use tickwire_text::json::{Json, build_message, error_text, parse_hex};
 
 /// Encode JSON lines as FAST messages.
@@ -50,7 +50,7 @@ pub struct EncodeArgs {
     #[arg(long)]
     force: bool,
     /// Format of the output file. Default: by its suffix (.pcap, .pcapng, .u32le, .raw, .fast), else
-    /// u32be.
+    /// u32be. raw needs --reset other than packet, or a framing with packet lengths.
     #[arg(long, value_name = "FORMAT")]
     output_format: Option<PacketFormat>,
     /// Fill packets up to this many bytes and ignore "pkt".
@@ -79,6 +79,9 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     inputs.extend(args.templates.paths()?.iter().map(PathBuf::as_path));
     output::check(&args.output, args.force, &inputs)?;
     let format = args.output_format.map_or_else(|| PacketFormat::of(&args.output), Ok)?;
+    if framing.reset_policy() == ResetPolicy::Packet && !has_packet_lengths(&framing) {
+        format.check_boundaries(&args.output)?;
+    }
     let file = PacketFile::create_as(&args.output, format)?;
     let packing = Packing {
         fills_packets: args.packet_bytes.is_some(),
@@ -132,6 +135,11 @@ fn check_framing(framing: &Framing) -> Result<(), Failure> {
         return Err(Failure::Usage("encode cannot write headers before messages".to_owned()));
     }
     Ok(())
+}
+
+/// True if packets are found in a stream by their own bytes.
+fn has_packet_lengths(framing: &Framing) -> bool {
+    framing.length_field().is_some() || framing.packet_envelope() != Envelope::Bare
 }
 
 /// Puts messages into packets.

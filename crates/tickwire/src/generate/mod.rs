@@ -24,8 +24,8 @@ use truth::TruthWriter;
 /// Generate a feed of the simulated exchange
 ///
 /// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
-/// output ends in .pcap, .pcapng, .u32le, .raw or .fast.
-/// Dictionaries are reset before every packet (decode --reset packet). Messages are encoded with
+/// output ends in .pcap, .pcapng or .u32le; .raw and .fast are refused, because raw files have no
+/// packet boundaries. Dictionaries are reset before every packet (decode --reset packet). Messages are encoded with
 /// the feed's own templates, or with those of --templates, which must have the same names.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
@@ -114,8 +114,8 @@ struct ComplexArgs {
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Output file of packets; its suffix stands for the format (.pcap, .pcapng, .u32le, .raw,
-    /// .fast), otherwise it is u32be; - is standard output
+    /// Output file of packets; its suffix stands for the format (.pcap, .pcapng, .u32le),
+    /// otherwise it is u32be; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace existing files
@@ -244,7 +244,7 @@ fn check_outputs(feed: &FeedArgs, common: &CommonArgs) -> Result<(), Failure> {
     // The feed's own templates may replace a template file that was read; no other output may.
     let inputs: Vec<&Path> = common.templates.named().iter().map(PathBuf::as_path).collect();
     for path in [Some(common.output.as_path()), snapshots].into_iter().flatten() {
-        PacketFormat::of(path)?;
+        PacketFormat::with_boundaries(path)?;
     }
     let [feed @ .., _] = outputs;
     feed.into_iter().flatten().try_for_each(|path| output::check(path, common.force, &inputs))
