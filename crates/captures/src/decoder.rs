@@ -35,11 +35,12 @@ impl CaptureDecoder {
     }
 
     /// Checks for each message that its bytes confirm its values; for a framing that was detected.
-    /// Messages that they do not confirm reach [`CaptureSink::message_unproven`].
+    /// Messages that they do not confirm reach [`CaptureSink::message_unproven`]. A remark names the
+    /// first message of a channel or stream that cannot be checked.
     #[must_use]
     pub fn check_values(mut self) -> Self {
         let Setup { program, options, framing, .. } = &self.setup;
-        let check = ValueCheck::new(framing, program.set(), options.limits);
+        let check = ValueCheck::new(framing, program.set(), *options);
         self.channels.check_values(check.clone());
         self.setup.check = check;
         self

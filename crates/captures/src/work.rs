@@ -144,9 +144,22 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         place: MessagePlace,
         lost: Lost,
     ) -> bool {
-        // What the check cannot decode, because of a lower limit, it does not judge.
-        let Some(Ok((_, Some(unproven)))) = check.map(|check| check.message(bytes)) else {
-            return false;
+        let Some(check) = check else { return false };
+        let was_checked = !check.has_failed();
+        let unproven = match check.message(bytes) {
+            Ok((_, None)) => return false,
+            Ok((_, Some(unproven))) => unproven,
+            Err(error) => {
+                if was_checked {
+                    self.sink.remark(&format!(
+                        "warning: {}: the values of this message and of those after it up to the next \
+                         reset are not checked, because the check cannot decode it: {}",
+                        place.text(),
+                        error
+                    ));
+                }
+                return false;
+            }
         };
         let is_refused = unproven == Unproven::Restarted;
         let lost = is_refused.then_some(lost);

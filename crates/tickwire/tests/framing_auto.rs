@@ -153,6 +153,16 @@ const RUNNING: &str = r#"<templates><template name="Trade" id="1">
 
 /// Encodes a session of trades on one date, one per packet, that resets nothing after its start.
 fn session(directory: &std::path::Path, name: &str, templates: &str, date: u32) -> Vec<u8> {
+    session_of(60, directory, name, templates, date)
+}
+
+fn session_of(
+    count: u32,
+    directory: &std::path::Path,
+    name: &str,
+    templates: &str,
+    date: u32,
+) -> Vec<u8> {
     let line = |n: u32| {
         format!(
             r#"{{"pkt":{n},"t":1,"msg":{{"MsgSeqNum":{},"TradeDate":{date},"Price":{{"m":{},"e":-2}},"Symbol":"A{}"}}}}"#,
@@ -161,7 +171,7 @@ fn session(directory: &std::path::Path, name: &str, templates: &str, date: u32) 
             n / 9
         ) + "\n"
     };
-    let lines: String = (0..60).map(line).collect();
+    let lines: String = (0..count).map(line).collect();
     let lines = file(directory, &format!("{name}.jsonl"), lines.as_bytes());
     let path = directory.join(format!("{name}.bin"));
     let run =
@@ -198,6 +208,24 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
     // A framing that is named is believed.
     let run = decode(&joined, &templates, "--framing none --reset never");
     assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
+}
+
+#[test]
+fn an_error_that_lenient_decoding_passes_does_not_end_the_check() {
+    let directory = directory("framing_auto_lenient");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let mut one = session_of(1_500, &directory, "one", &templates, 20_260_105);
+    let other = session(&directory, "other", &templates, 20_260_106);
+    // The date of the last packet, an unchanged one, becomes an overlong integer (R6).
+    let last = one.split_off(one.len() - 7);
+    assert_eq!(last[..6], [0, 0, 0, 3, 0x80, 0x80]);
+    one.extend([0, 0, 0, 4, 0x80, 0x00, 0x80, last[6]]);
+    let joined = file(&directory, "joined.bin", &[one, other].concat());
+    let run = decode(&joined, &templates, "--framing auto --conformance lenient");
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("packet 1500 (file offset "), "{}", run.err);
+    assert!(run.err.contains("the message is refused"), "{}", run.err);
+    assert!(!run.out.contains("40520"), "a wrong date");
 }
 
 #[test]

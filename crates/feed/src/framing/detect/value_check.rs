@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tickwire_fast::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Limits, Message, Program, ResetPolicy,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Message, Program, ResetPolicy,
     TemplateId, TemplateSet,
 };
 
@@ -62,13 +62,15 @@ pub struct ValueCheck {
     reencoder: Reencoder,
     empty_decoder: Decoder,
     empty_reencoder: Reencoder,
+    has_failed: bool,
 }
 
 impl ValueCheck {
     /// Creates a check of a channel before its first packet. Returns `None` if the templates do not
     /// compile, or if dictionaries are reset before each message, because no value depends on an
-    /// earlier message then. `limits` are those of the decoder.
-    pub fn new(framing: &Framing, set: &TemplateSet, limits: Limits) -> Option<Self> {
+    /// earlier message then. `options` are those of the decoder; their reset policy is replaced by
+    /// that of the framing.
+    pub fn new(framing: &Framing, set: &TemplateSet, options: DecoderOptions) -> Option<Self> {
         let reset = ResetPolicy::from(framing.reset_policy());
         if reset == ResetPolicy::Message {
             return None;
@@ -78,10 +80,7 @@ impl ValueCheck {
             None => set.clone(),
         };
         let program = Arc::new(Program::compile(set).ok()?);
-        let decoder = |reset| {
-            let options = DecoderOptions::default().reset(reset).limits(limits);
-            Decoder::with_options(program.clone(), options)
-        };
+        let decoder = |reset| Decoder::with_options(program.clone(), options.reset(reset));
         let reencoder = |reset| {
             let options = EncoderOptions::default().reset(reset);
             Reencoder::new(Encoder::with_options(program.clone(), options))
@@ -92,6 +91,7 @@ impl ValueCheck {
             reencoder: reencoder(reset),
             empty_decoder: decoder(ResetPolicy::Message),
             empty_reencoder: reencoder(ResetPolicy::Message),
+            has_failed: false,
         })
     }
 
@@ -110,13 +110,18 @@ impl ValueCheck {
         let _ = self.decoder.decode(&[]);
     }
 
+    /// Returns true if a message could not be checked, because [`Self::message`] failed.
+    pub const fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// Checks the next message of the channel; returns its length in bytes. `bytes` may continue
     /// after it.
     ///
     /// # Errors
     /// As [`Decoder::decode`]. Dictionaries are then unknown until the next reset.
     pub fn message(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unproven>), Error> {
-        let decoded = self.decoder.decode(bytes)?;
+        let decoded = self.decoder.decode(bytes).inspect_err(|_| self.has_failed = true)?;
         let len = decoded.len;
         let own = bytes.get(..len).unwrap_or_default();
         if self.reencoder.is_same(decoded.message, own) {
@@ -141,7 +146,7 @@ impl ValueCheck {
         framing: &Framing,
         set: &TemplateSet,
     ) -> Option<Restart> {
-        let mut check = Self::new(framing, set, Limits::default())?;
+        let mut check = Self::new(framing, set, DecoderOptions::default())?;
         let mut framer = Framer::new(*framing);
         packets.iter().enumerate().find_map(|(packet, bytes)| {
             let offset = check.restart_in(bytes, framing, &mut framer)?;
