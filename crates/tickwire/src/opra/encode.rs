@@ -17,8 +17,9 @@ const PACKET_BYTES: usize = 430;
 ///
 /// FILE has one message per line, as decode prints it without --names and --prices. A new packet
 /// begins when "pkt" changes; messages without "pkt" share a packet until it has --packet-bytes.
-/// Packets have length prefixes (u32be) unless the name of the output ends in .pcap or .pcapng. The command stops at the first line that is
-/// not a message or has a field that its category lacks.
+/// Packets have length prefixes (u32be) unless the name of the output ends in .pcap, .pcapng,
+/// .u32le, .raw or .fast. The command stops at the first line that is not a message or has a field
+/// that its category lacks.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {
     /// Messages, JSON lines; - is standard input

@@ -11,7 +11,7 @@ use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
 /// Generate a trace with the message and packet sizes of real lines
 ///
 /// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
-/// output ends in .pcap or .pcapng.
+/// output ends in .pcap, .pcapng, .u32le, .raw or .fast.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
     /// Output file; - is standard output
