@@ -104,3 +104,69 @@ impl CaptureDecoder {
         self.channels.findings() + self.streams.findings()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Lost, MessagePlace, PacketPlace};
+    use std::convert::Infallible;
+    use std::fmt::Display;
+    use tickwire_fast::{Conformance, Decoded, Error, ResetPolicy, TemplateSet};
+    use tickwire_feed::capture::CaptureOptions;
+    use tickwire_text::Header;
+
+    #[derive(Default)]
+    struct Remarks {
+        messages: usize,
+        remarks: Vec<String>,
+    }
+
+    impl CaptureSink for Remarks {
+        type Error = Infallible;
+
+        fn message(&mut self, _: &Header<'_>, _: &Decoded<'_>) -> Result<(), Infallible> {
+            self.messages += 1;
+            Ok(())
+        }
+
+        fn message_failed(&mut self, _: MessagePlace, error: &Error, _: &Program, _: Lost) {
+            panic!("{error}");
+        }
+
+        fn packet_failed(&mut self, _: PacketPlace, why: &dyn Display) {
+            panic!("{why}");
+        }
+
+        fn remark(&mut self, text: &str) {
+            self.remarks.push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_check_that_cannot_decode_a_message_says_so_once() {
+        let xml = r#"<templates><template name="T" id="1"><uInt32 name="n"><delta/></uInt32><string name="s"/></template></templates>"#;
+        let set = TemplateSet::parse(xml).expect("templates");
+        let program = Arc::new(Program::compile(set).expect("a program"));
+        let framing: Framing = "none,reset=never".parse().expect("a framing");
+        let options = DecoderOptions::default().reset(ResetPolicy::Never);
+        let lenient = options.conformance(Conformance::Lenient);
+        let mut decoder = CaptureDecoder::new(program.clone(), lenient, framing);
+        decoder.channels.check_values(ValueCheck::new(&framing, program.set(), options));
+        // Three packets with length prefixes; the string of the second is overlong (R9).
+        let capture = [
+            &[0, 0, 0, 4, 0xc0, 0x81, 0x81, 0xc1][..],
+            &[0, 0, 0, 4, 0x80, 0x81, 0x00, 0xc1],
+            &[0, 0, 0, 3, 0x80, 0x81, 0xc1],
+        ];
+        let capture = capture.concat();
+        let mut reader =
+            CaptureReader::open(&capture[..], CaptureOptions::default()).expect("a capture");
+        let mut sink = Remarks::default();
+        while let Some(packet) = decoder.next_packet(&mut reader).expect("a packet") {
+            decoder.decode(&packet, &mut sink).expect("nothing fails");
+        }
+        assert_eq!((sink.messages, sink.remarks.len()), (3, 1), "{:?}", sink.remarks);
+        assert!(sink.remarks[0].starts_with("warning: packet 1"), "{}", sink.remarks[0]);
+        assert!(sink.remarks[0].contains("are not checked"), "{}", sink.remarks[0]);
+    }
+}

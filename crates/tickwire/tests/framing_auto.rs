@@ -216,10 +216,10 @@ fn an_error_that_lenient_decoding_passes_does_not_end_the_check() {
     let templates = file(&directory, "t.xml", RUNNING.as_bytes());
     let mut one = session_of(1_500, &directory, "one", &templates, 20_260_105);
     let other = session(&directory, "other", &templates, 20_260_106);
-    // The date of the last packet, an unchanged one, becomes an overlong integer (R6).
+    // The last packet gets an overlong symbol (R9).
     let last = one.split_off(one.len() - 7);
     assert_eq!(last[..6], [0, 0, 0, 3, 0x80, 0x80]);
-    one.extend([0, 0, 0, 4, 0x80, 0x00, 0x80, last[6]]);
+    one.extend([0, 0, 0, 6, 0x88, 0x80, last[6], 0x00, b'A', b'Z' | 0x80]);
     let joined = file(&directory, "joined.bin", &[one, other].concat());
     let run = decode(&joined, &templates, "--framing auto --conformance lenient");
     assert_eq!(run.status, 1, "{}", run.err);
