@@ -131,7 +131,8 @@ class Application:
     ...     def onLogout(self, session: fix.Session) -> None:
     ...         print("logged out")
     ...     def onReset(self, session: fix.Session, origin: str, last_sent: int, last_received: int) -> None:
-    ...         print("reset by", origin, "after", last_sent, "and", last_received)
+    ...         if origin == "peer while logged on":
+    ...             print("orders up to", last_sent, "may be lost")
     ...     def toAdmin(self, message: fix.Message, session: fix.Session) -> fix.Fields | None:
     ...         return {"Username": "me", "Password": "secret"} if message.msg_type == "A" else None
     ...     def fromAdmin(self, message: fix.Message, session: fix.Session) -> None:
@@ -155,7 +156,6 @@ class Application:
     ...     news = {"MsgType": "B", "Headline": "News", "NoLinesOfText": [{"Text": "closed"}]}
     ...     _ = acceptor.sessions[0].send(news), came.wait(10)
     created FIX.4.4:CLIENT->EXCHANGE
-    reset by this side after 0 and 0
     from the peer: Logon
     logged on
     from the peer: News
