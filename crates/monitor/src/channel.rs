@@ -29,7 +29,7 @@ const TAKEN_MAX: usize = 4096;
 /// Number of events kept.
 const EVENTS_MAX: usize = 256;
 /// Number of trades kept, of all instruments together.
-const TRADES_MAX: usize = 4096;
+const KEPT_TRADES_MAX: usize = 4096;
 /// Most gaps, and most events, in the state of the API.
 const TOLD_MAX: usize = 64;
 /// A handler that has not published for this long makes its channel stalled, in nanoseconds. A handler publishes
@@ -196,7 +196,7 @@ impl Channel {
     }
 
     fn keep(&mut self, trade: TradeCopy) {
-        if self.trades.len() == TRADES_MAX {
+        if self.trades.len() == KEPT_TRADES_MAX {
             self.trades.pop_front();
         }
         let id = self.trades.back().map_or(1, |(last, _)| last + 1);
@@ -479,6 +479,11 @@ impl Channel {
         ];
         let times = times.into_iter().filter_map(|(name, watched)| Some(of(name, None, watched?)));
         delays.chain(times).collect()
+    }
+
+    /// Whether the counters are from after `at_ns`.
+    pub(crate) fn has_counts_after(&self, at_ns: u64) -> bool {
+        self.counts.as_ref().is_some_and(|counts| counts.now_ns > at_ns)
     }
 
     /// Returns the state of a book by the index of its instrument: 0 is fresh, otherwise 1 + the index of the reason.

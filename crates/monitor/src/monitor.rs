@@ -20,7 +20,7 @@ use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
 use crate::state::{ChannelState, Process, State};
 use crate::tap::Tap;
-use crate::wishes::Wishes;
+use crate::wishes::{LOOKED_NS, Wishes};
 use crate::workshop::Workshop;
 
 /// Most items of a channel that wait in the queue for the monitor.
@@ -29,8 +29,6 @@ const QUEUE_MAX: usize = 4096;
 const LOOK: Duration = Duration::from_millis(20);
 /// Interval after which the state counts as changed although nothing was published, because the ages in it grow.
 const AGE: Duration = Duration::from_millis(250);
-/// Handlers hand over packets for this long after a client last asked for packets, in nanoseconds.
-const LOOKED_NS: u64 = 2_000_000_000;
 
 /// Returns the state of a part that the monitor itself does not know, such as FIX sessions.
 pub type Panel = Box<dyn Fn() -> serde_json::Value + Send + Sync>;

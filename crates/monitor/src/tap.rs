@@ -6,12 +6,12 @@ use std::sync::mpsc::SyncSender;
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::board::Board;
 use tickwire_feed::handler::{Fault, PacketOrigin, Source};
-use tickwire_feed::market::{Instrument, MarketEvent};
-use tickwire_feed::recovery::Recovery;
+use tickwire_feed::market::MarketEvent;
+use tickwire_feed::recovery::{Recovery, StaleReason};
 
 use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
 use crate::recent::{Kept, Recent};
-use crate::wishes::Wishes;
+use crate::wishes::{LookedBook, Wishes};
 
 /// Least time between two publications, in nanoseconds.
 pub const PUBLISH_NS: u64 = 100_000_000;
@@ -24,9 +24,9 @@ const EVENTS_MAX: u32 = 64;
 /// Most gaps whose replay is tracked at a time; a replay service is asked for no more at once.
 const REPLAYING_MAX: usize = 256;
 /// Books published at a time. Each costs a few cache misses; 256 a tenth of a second are about 1 percent of a CPU at worst.
-const BOOKS_MAX: usize = 256;
+const BOOKS_PER_PUBLICATION: usize = 256;
 /// Trades between two publications that are handed over.
-const TRADES_MAX: usize = 1024;
+const TRADES_PER_PUBLICATION: usize = 1024;
 /// Packets handed over with a publication while somebody looks at them.
 const LOOKED_AT: u64 = 16;
 
@@ -42,7 +42,7 @@ pub struct Tap {
     names: usize,
     board: Board,
     /// The books that somebody looks at.
-    looked_books: Arc<[Instrument]>,
+    looked_books: Arc<[LookedBook]>,
     /// Position in `looked_books` of the next one to publish.
     next_book: usize,
     /// Trades since the last publication, while somebody looks at books.
@@ -78,9 +78,13 @@ impl Tap {
     }
 
     fn send(&self, published: Published) -> bool {
+        let count = match &published {
+            Published::Trades(trades) => trades.len() as u64,
+            _ => 1,
+        };
         let is_taken = self.sender.try_send(published).is_ok();
         if !is_taken {
-            self.wishes.count_dropped();
+            self.wishes.count_dropped(count);
         }
         is_taken
     }
@@ -94,7 +98,7 @@ impl Tap {
 
     fn event(&mut self, event: Event) {
         if self.events >= EVENTS_MAX {
-            self.wishes.count_dropped();
+            self.wishes.count_dropped(1);
             return;
         }
         self.events += 1;
@@ -175,7 +179,7 @@ impl Tap {
     /// Records a fault, such as a packet that cannot be decoded.
     pub fn fault(&mut self, fault: &Fault<'_>) {
         if self.events >= EVENTS_MAX {
-            self.wishes.count_dropped();
+            self.wishes.count_dropped(1);
             return;
         }
         let key = self.key_of(fault);
@@ -218,7 +222,7 @@ impl Tap {
                 aggressor: trade.aggressor,
             };
             match self.trades.len() {
-                TRADES_MAX.. => self.wishes.count_dropped(),
+                TRADES_PER_PUBLICATION.. => self.wishes.count_dropped(1),
                 _ => self.trades.push(copy),
             }
         }
@@ -257,10 +261,14 @@ impl Tap {
             self.looked_books = books;
         }
         let count = self.looked_books.len();
-        for _ in 0..count.min(BOOKS_MAX) {
+        for _ in 0..count.min(BOOKS_PER_PUBLICATION) {
             self.next_book = if self.next_book < count { self.next_book } else { 0 };
-            if let Some(instrument) = self.looked_books.get(self.next_book) {
-                recovery.publish_to(&mut self.board, *instrument, now_ns);
+            if let Some(book) = self.looked_books.get(self.next_book) {
+                recovery.publish_to(&mut self.board, book.instrument, now_ns);
+                // A book amid a transaction was left as it was.
+                if recovery.state(book.instrument) != Err(StaleReason::Unfinished) {
+                    book.set_published(now_ns);
+                }
             }
             self.next_book += 1;
         }
@@ -269,5 +277,25 @@ impl Tap {
             let trades = std::mem::replace(&mut self.trades, room);
             self.send(Published::Trades(trades));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+    use tickwire_feed::market::{InstrumentKey, Instruments};
+
+    #[test]
+    fn each_trade_that_finds_the_queue_full_counts_as_dropped() {
+        let instrument = Instruments::new(1).intern(InstrumentKey::Number(1)).unwrap();
+        let trade = TradeCopy { at_ns: 0, instrument, price: None, size: None, aggressor: None };
+        let (sender, _receiver) = sync_channel(1);
+        let wishes = Arc::new(Wishes::default());
+        let tap = Tap::new(sender, wishes.clone(), Board::new());
+        assert!(tap.send(Published::Trades(vec![trade; 3])));
+        assert_eq!(wishes.dropped(), 0);
+        assert!(!tap.send(Published::Trades(vec![trade; 3])));
+        assert_eq!(wishes.dropped(), 3);
     }
 }

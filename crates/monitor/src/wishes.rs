@@ -6,31 +6,56 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tickwire_feed::market::Instrument;
 
-/// Time for which a book is published after the last look at it, in nanoseconds.
-const LOOKED_NS: u64 = 2_000_000_000;
-/// Most books that are published at a time.
-const BOOKS_MAX: usize = 4096;
+/// Time for which books, or packets, are handed over after the last look at them, in nanoseconds.
+pub(crate) const LOOKED_NS: u64 = 2_000_000_000;
+/// Most books that are looked at at a time.
+const LOOKED_BOOKS_MAX: usize = 4096;
+
+/// A book that somebody looks at. A look begins with a request and ends [`LOOKED_NS`] after the last one; the next look is
+/// a new value.
+#[derive(Clone, Debug)]
+pub(crate) struct LookedBook {
+    pub(crate) instrument: Instrument,
+    /// Time of the last publication during this look; 0 before the first.
+    published_ns: Arc<AtomicU64>,
+}
+
+impl LookedBook {
+    /// Records that the board has the book as of `now_ns`. Call it after the book is written to the board.
+    pub(crate) fn set_published(&self, now_ns: u64) {
+        // Readers that see the time also see the book.
+        self.published_ns.store(now_ns.max(1), Ordering::Release);
+    }
+}
+
+#[derive(Debug)]
+struct BookLook {
+    until_ns: u64,
+    published_ns: Arc<AtomicU64>,
+}
 
 /// Set by the monitor, read by the handler's thread when it publishes.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
-    /// Until when each book is published; the monitor's side.
-    looked: Mutex<HashMap<Instrument, u64>>,
+    /// The look at each book; the monitor's side.
+    looked: Mutex<HashMap<Instrument, BookLook>>,
     /// The books to publish; the handler never waits for this lock.
-    books: Mutex<Arc<[Instrument]>>,
+    books: Mutex<Arc<[LookedBook]>>,
     packets: AtomicBool,
     dropped: AtomicU64,
 }
 
 impl Wishes {
-    /// Requests books for a while. Beyond [`BOOKS_MAX`] books of all viewers, further ones are ignored.
+    /// Requests books for a while. Beyond [`LOOKED_BOOKS_MAX`] books of all viewers, further ones are ignored.
     pub(crate) fn want_books(&self, wanted: impl Iterator<Item = Instrument>, now_ns: u64) {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let until_ns = now_ns.saturating_add(LOOKED_NS);
         let count = looked.len();
         for instrument in wanted {
-            if looked.len() < BOOKS_MAX || looked.contains_key(&instrument) {
-                looked.insert(instrument, until_ns);
+            if let Some(look) = looked.get_mut(&instrument) {
+                look.until_ns = until_ns;
+            } else if looked.len() < LOOKED_BOOKS_MAX {
+                looked.insert(instrument, BookLook { until_ns, published_ns: Arc::default() });
             }
         }
         if looked.len() > count {
@@ -42,21 +67,32 @@ impl Wishes {
     pub(crate) fn expire(&self, now_ns: u64) {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let count = looked.len();
-        looked.retain(|_, until_ns| *until_ns > now_ns);
+        looked.retain(|_, look| look.until_ns > now_ns);
         if looked.len() < count {
             self.set_books(&looked);
         }
     }
 
-    fn set_books(&self, looked: &HashMap<Instrument, u64>) {
-        let mut books: Vec<Instrument> = looked.keys().copied().collect();
+    /// Returns when the book was last published during the current look at it; `None` before the first publication.
+    pub(crate) fn published_ns(&self, instrument: Instrument) -> Option<u64> {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let at_ns = looked.get(&instrument)?.published_ns.load(Ordering::Acquire);
+        (at_ns > 0).then_some(at_ns)
+    }
+
+    fn set_books(&self, looked: &HashMap<Instrument, BookLook>) {
+        let book = |(instrument, look): (&Instrument, &BookLook)| LookedBook {
+            instrument: *instrument,
+            published_ns: look.published_ns.clone(),
+        };
+        let mut books: Vec<LookedBook> = looked.iter().map(book).collect();
         // Neighbours in memory are published one after the other.
-        books.sort_unstable();
+        books.sort_unstable_by_key(|book| book.instrument);
         *self.books.lock().unwrap_or_else(PoisonError::into_inner) = books.into();
     }
 
     /// Returns the requested books; `None` while the monitor changes them.
-    pub(crate) fn try_books(&self) -> Option<Arc<[Instrument]>> {
+    pub(crate) fn try_books(&self) -> Option<Arc<[LookedBook]>> {
         self.books.try_lock().ok().map(|books| books.clone())
     }
 
@@ -70,8 +106,8 @@ impl Wishes {
     }
 
     /// Counts data that the handler's thread could not hand over because the queue was full.
-    pub(crate) fn count_dropped(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_dropped(&self, count: u64) {
+        self.dropped.fetch_add(count, Ordering::Relaxed);
     }
 
     pub(crate) fn dropped(&self) -> u64 {
@@ -86,20 +122,44 @@ mod tests {
 
     #[test]
     fn books_are_wanted_for_a_while_and_bounded_in_number() {
-        let mut known = Instruments::new(2 * BOOKS_MAX);
-        let ids: Vec<Instrument> = (0..2 * BOOKS_MAX as u64)
+        let mut known = Instruments::new(2 * LOOKED_BOOKS_MAX);
+        let ids: Vec<Instrument> = (0..2 * LOOKED_BOOKS_MAX as u64)
             .filter_map(|number| known.intern(InstrumentKey::Number(number)))
             .collect();
         let wishes = Wishes::default();
-        assert!(wishes.try_books().unwrap().is_empty());
+        let books = || -> Vec<Instrument> {
+            wishes.try_books().unwrap().iter().map(|book| book.instrument).collect()
+        };
+        assert!(books().is_empty());
         wishes.want_books([ids[3], ids[1], ids[3]].into_iter(), 0);
-        assert_eq!(*wishes.try_books().unwrap(), [ids[1], ids[3]]);
+        assert_eq!(books(), [ids[1], ids[3]]);
         wishes.want_books([ids[1]].into_iter(), LOOKED_NS / 2);
         wishes.expire(LOOKED_NS);
-        assert_eq!(*wishes.try_books().unwrap(), [ids[1]]);
+        assert_eq!(books(), [ids[1]]);
         wishes.want_books(ids.iter().copied(), LOOKED_NS);
-        assert_eq!(wishes.try_books().unwrap().len(), BOOKS_MAX);
+        assert_eq!(books().len(), LOOKED_BOOKS_MAX);
         wishes.expire(3 * LOOKED_NS);
-        assert!(wishes.try_books().unwrap().is_empty());
+        assert!(books().is_empty());
+    }
+
+    #[test]
+    fn a_publication_counts_for_the_look_in_which_it_was() {
+        let mut known = Instruments::new(1);
+        let id = known.intern(InstrumentKey::Number(1)).unwrap();
+        let wishes = Wishes::default();
+        wishes.want_books([id].into_iter(), 0);
+        assert_eq!(wishes.published_ns(id), None);
+        let of_first_look = wishes.try_books().unwrap();
+        of_first_look[0].set_published(5);
+        wishes.want_books([id].into_iter(), LOOKED_NS / 2);
+        assert_eq!(wishes.published_ns(id), Some(5));
+        wishes.expire(2 * LOOKED_NS);
+        assert_eq!(wishes.published_ns(id), None);
+        wishes.want_books([id].into_iter(), 2 * LOOKED_NS);
+        // The handler's thread has not taken the new list yet.
+        of_first_look[0].set_published(6);
+        assert_eq!(wishes.published_ns(id), None);
+        wishes.try_books().unwrap()[0].set_published(7);
+        assert_eq!(wishes.published_ns(id), Some(7));
     }
 }

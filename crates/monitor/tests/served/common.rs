@@ -10,9 +10,10 @@ use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, HandlerView, SeqNumField, Sink, Source,
 };
 use tickwire_feed::market::NoBooks;
+use tickwire_feed::recovery::Recovery;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{
     ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
@@ -43,6 +44,8 @@ impl Sink<Message> for Tapped<'_> {
 pub struct Feed {
     handler: Handler<Dynamic, NoBooks>,
     pub tap: Tap,
+    /// Published instead of the handler's books, of which there are none.
+    pub books: Option<Recovery>,
     packets: [u64; 2],
     last_ns: [u64; 2],
     pub decode_times: Distribution,
@@ -73,7 +76,8 @@ impl Feed {
             times: MessageTimes { decode: decode_times.clone(), ..MessageTimes::default() },
             explaining: Some(Explaining::new(set, decoding, framing).unwrap()),
         });
-        Self { handler, tap, packets: [0; 2], last_ns: [monotonic_ns(); 2], decode_times }
+        let last_ns = [monotonic_ns(); 2];
+        Self { handler, tap, books: None, packets: [0; 2], last_ns, decode_times }
     }
 
     /// Receives a packet that has one message.
@@ -104,7 +108,9 @@ impl Feed {
         let events =
             [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
         let sockets = Line::ALL.map(socket).to_vec();
-        let facts = Facts { sockets, view: self.handler.view(), events };
+        let view = self.handler.view();
+        let recovery = self.books.as_ref().unwrap_or(view.recovery);
+        let facts = Facts { sockets, view: HandlerView { recovery, ..view }, events };
         self.tap.publish(monotonic_ns(), &facts);
     }
 }

@@ -4,3 +4,4 @@ mod api;
 mod common;
 mod fleet;
 mod hostile;
+mod looks;
