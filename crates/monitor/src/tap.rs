@@ -7,7 +7,7 @@ use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::board::Board;
 use tickwire_feed::handler::{Fault, PacketOrigin, Source};
 use tickwire_feed::market::MarketEvent;
-use tickwire_feed::recovery::{Recovery, StaleReason};
+use tickwire_feed::recovery::Recovery;
 
 use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
 use crate::recent::{Kept, Recent};
@@ -263,12 +263,10 @@ impl Tap {
         let count = self.looked_books.len();
         for _ in 0..count.min(BOOKS_PER_PUBLICATION) {
             self.next_book = if self.next_book < count { self.next_book } else { 0 };
-            if let Some(book) = self.looked_books.get(self.next_book) {
-                recovery.publish_to(&mut self.board, book.instrument, now_ns);
-                // A book amid a transaction was left as it was.
-                if recovery.state(book.instrument) != Err(StaleReason::Unfinished) {
-                    book.set_published(now_ns);
-                }
+            if let Some(book) = self.looked_books.get(self.next_book)
+                && recovery.publish_to(&mut self.board, book.instrument, now_ns)
+            {
+                book.set_published(now_ns);
             }
             self.next_book += 1;
         }

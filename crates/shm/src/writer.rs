@@ -228,12 +228,13 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             error => error,
         })?;
         let readers = options.readers;
+        let identity = Identity::own()?;
         let ring = match takeover::existing(channel, &geometry, schema, readers)? {
             Some(ring) => ring,
             None => {
                 channel.remove_segments()?;
                 create_waiters(channel, readers)?;
-                create_ring(channel, &geometry, schema, readers)?
+                create_ring(channel, &geometry, schema, readers, &identity)?
             }
         };
         let (waiters_file, waiters) = match open_waiters(channel, readers) {
@@ -260,7 +261,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             first: 0,
             next: 0,
         };
-        engine.take_over()?;
+        engine.take_over(&identity)?;
         Ok(engine)
     }
 
@@ -365,9 +366,9 @@ fn create_ring(
     geometry: &Geometry,
     schema: &Schema,
     readers: Readers,
+    identity: &Identity,
 ) -> Result<WriteMap, Error> {
     let words = geometry.ring_words();
-    let identity = Identity::own()?;
     channel.create(&channel.ring_path(), words, readers, false, |file, path| {
         let map = WriteMap::new(file, path, words)?;
         map.store(header::MAGIC, layout::RING_MAGIC);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tickwire_captures::explain::{Emphasis, Explainer, Part, write_text};
 use tickwire_captures::{Channel, Channels};
 use tickwire_fast::CompileOptions;
-use tickwire_feed::capture::Kind;
+use tickwire_feed::capture::{Kind, Packet};
 use tickwire_feed::framing::Framing;
 use tickwire_text::json::parse_hex;
 
@@ -135,19 +135,7 @@ impl<W: Write> Explaining<'_, W> {
                             packet.index
                         )));
                     }
-                    let title = format!(
-                        "packet {} of {name}: {} bytes at file offset {}",
-                        packet.index,
-                        packet.bytes.len(),
-                        packet.file_offset
-                    );
-                    writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
-                    if channel.decoder.needs_reset() {
-                        writeln!(
-                            out,
-                            "an earlier packet failed: dictionaries are lost until a reset"
-                        )?;
-                    }
+                    begin_packet(&name, packet, channel, out)?;
                     let explained = packet_of(explainer, channel, packet.bytes, left, out)?;
                     Ok((packet.index, Some(explained)))
                 },
@@ -164,6 +152,26 @@ impl<W: Write> Explaining<'_, W> {
             Failure::Usage(format!("{name} has no packet {wanted}{missing}"))
         })
     }
+}
+
+/// Writes the heading of a packet of the file `name`.
+fn begin_packet(
+    name: &str,
+    packet: &Packet<'_>,
+    channel: &Channel,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let title = format!(
+        "packet {} of {name}: {} bytes at file offset {}",
+        packet.index,
+        packet.bytes.len(),
+        packet.file_offset
+    );
+    writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
+    if channel.decoder.needs_reset() {
+        writeln!(out, "an earlier packet failed: dictionaries are lost until a reset")?;
+    }
+    Ok(())
 }
 
 /// Writes a packet, at most `left` messages; the outcome shows whether all of them were decoded.

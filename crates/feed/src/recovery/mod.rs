@@ -280,11 +280,12 @@ impl Recovery {
     }
 
     /// Publishes an instrument's books, fresh or stale, to the board of an observer, where they
-    /// differ from the published ones. Books amid a transaction are left as they were published.
-    pub fn publish_to(&self, board: &mut Board, instrument: Id, time_ns: u64) {
+    /// differ from the published ones. Returns false if the instrument is amid a transaction: its
+    /// books are then left as they were published.
+    pub fn publish_to(&self, board: &mut Board, instrument: Id, time_ns: u64) -> bool {
         let state = self.state(instrument);
         if state == Err(StaleReason::Unfinished) {
-            return;
+            return false;
         }
         for kind in BookKind::ALL {
             if let Some(book) = self.last_known_book(instrument, kind) {
@@ -292,6 +293,7 @@ impl Recovery {
                 board.publish_if_changed(index, book, state.is_ok(), time_ns);
             }
         }
+        true
     }
 
     /// Returns the kinds of books that are kept.

@@ -81,14 +81,14 @@ pub fn existing(
 
 impl<M: MemoryMut + Sleep> Engine<M> {
     /// Repairs the channel and makes this process its writer.
-    pub(super) fn take_over(&mut self) -> Result<(), Error> {
+    pub(super) fn take_over(&mut self, identity: &Identity) -> Result<(), Error> {
         self.map_keys()?;
         let head = ring::head(&self.ring)?;
         self.next = self.complete(head)?;
         self.first = self.next;
         // Store the epoch last: a reader that sees it also sees the identity of its writer.
         self.ring.store(header::FIRST, self.first);
-        Identity::own()?.write(&self.ring);
+        identity.write(&self.ring);
         self.ring.store(header::BARRIER, u64::from(self.fence == Fence::Rare));
         self.beat();
         self.epoch = self.ring.load(header::EPOCH).wrapping_add(1).max(1);

@@ -145,7 +145,8 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     );
     let _sessions = DemoSessions::start(&program, &directory.0, seed)?;
     tell!(
-        "A feed of {RATE} packets/s on lines A and B, of which {LOSS} percent are lost. Ctrl-C ends it."
+        "A feed of {RATE} packets/s. Lines A and B lose {} percent of the packets. Ctrl-C ends it.",
+        LOSS.replace(',', " and ")
     );
     // The losses are intended, so they do not count as errors of this command.
     receive::run(&receive.args).map(|_| Outcome::Clean)

@@ -35,18 +35,18 @@ fn an_observer_gets_the_books_that_it_asks_for_when_it_asks() {
     reader.reserve(ONE);
     assert!(reader.book(ONE, BookKind::Outright).is_none());
     let mut bids = |recovery: &Recovery| {
-        recovery.publish_to(&mut board, ONE, 7);
+        let is_published = recovery.publish_to(&mut board, ONE, 7);
         let top = reader.book(ONE, BookKind::Outright).unwrap();
-        (top.levels(Side::Bid).to_vec(), top.is_fresh())
+        (top.levels(Side::Bid).to_vec(), top.is_fresh(), is_published)
     };
-    assert_eq!(bids(&recovery), (vec![level(50)], true));
+    assert_eq!(bids(&recovery), (vec![level(50)], true, true));
     recovery.handle_update(&change(11, 101, 51));
     recovery.end_message(true);
-    assert_eq!(bids(&recovery), (vec![level(50)], true), "the transaction continues");
+    assert_eq!(bids(&recovery), (vec![level(50)], true, false), "the transaction continues");
     recovery.end_message(false);
-    assert_eq!(bids(&recovery), (vec![level(51)], true));
+    assert_eq!(bids(&recovery), (vec![level(51)], true, true));
     recovery.handle_gap(Gap { first: 12, count: 1 });
     recovery.end_message(false);
-    assert_eq!(bids(&recovery), (vec![level(51)], false));
+    assert_eq!(bids(&recovery), (vec![level(51)], false, true));
     assert!(reader.book(ONE, BookKind::Implied).is_none());
 }

@@ -73,7 +73,6 @@ pub struct Client {
     logons: u64,
     wants_logout: bool,
     is_done: bool,
-    was_logged_on: bool,
     is_logged_on: bool,
     failure: Option<Failure>,
     /// Error that interrupted the message log.
@@ -116,7 +115,6 @@ impl Client {
             heard: 0,
             logons: 0,
             is_done: false,
-            was_logged_on: false,
             is_logged_on: false,
             failure: None,
             log_failure: None,
@@ -290,6 +288,10 @@ impl Client {
         }
     }
 
+    const fn was_logged_on(&self) -> bool {
+        self.logons > 0
+    }
+
     /// Ends the run when neither a Logon nor a report has arrived for too long. Returns the time of the next
     /// check.
     fn check_silence(&mut self, now_ns: u64) -> u64 {
@@ -303,7 +305,7 @@ impl Client {
         }
         let until_ns = self.heard_ns.unwrap_or(now_ns).saturating_add(self.plan.timeout_ns);
         if now_ns >= until_ns && !self.stop.is_set() {
-            let text = match (self.is_logged_on, self.was_logged_on) {
+            let text = match (self.is_logged_on, self.was_logged_on()) {
                 (true, _) => format!(
                     "the server has sent no report within --timeout: {open} orders are open"
                 ),
@@ -370,7 +372,7 @@ impl Application for Client {
     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
         match notice {
             SessionEvent::LoggedOn => {
-                (self.was_logged_on, self.is_logged_on) = (true, true);
+                self.is_logged_on = true;
                 self.logons += 1;
             }
             SessionEvent::RejectReceived { text, seq_num } => {
@@ -406,7 +408,7 @@ impl Application for Client {
         if self.is_done {
             self.stop.set();
         } else if !self.plan.reliable {
-            let text = match self.was_logged_on {
+            let text = match self.was_logged_on() {
                 _ if self.stop.is_set() => "stopped by a signal",
                 true => "the connection was lost; is the server running? (--reliable reconnects)",
                 false => {
