@@ -34,6 +34,7 @@ const server = createServer((request, response) => {
   const send = (status, kind, body) => response.writeHead(status, { "content-type": kind }).end(body);
   const json = (status, body) => send(status, "application/json", JSON.stringify(body));
   const name = url.pathname === "/" ? "index.html" : url.pathname.replace("/assets/", "");
+  if (url.pathname === "/" && api.processes.length) return send(200, KINDS.html, file(name).toString().replace("<html ", "<html data-processes "));
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
   const path = url.pathname.replace(/^\/p\/[^/]*/, "");
