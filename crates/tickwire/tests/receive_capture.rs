@@ -357,7 +357,69 @@ fn an_instrument_that_never_came_is_told() {
     let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b --snapshots");
     let run = tickwire(&format!("receive {arguments} --show books --instrument NOSUCH"));
     assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
-    assert!(run.err.contains("NOSUCH: the feed has no such instrument"), "{}", run.err);
+    assert!(run.err.contains("NOSUCH: the feed has no instrument"), "{}", run.err);
+}
+
+/// Line B is 5 ms behind line A, and alone has packet 49.
+#[test]
+fn the_hold_time_that_late_packets_needed_is_told() {
+    let d = directory("capture-hold");
+    generate(&d, "cme -n 100 --framing cme");
+    let packets = packets_of(&d.join("f.bin"));
+    let times = (0..).step_by(MILLISECOND as usize);
+    let a = packets.iter().zip(times.clone()).enumerate().filter(|(index, _)| *index != 49);
+    let a = a.map(|(_, (packet, ns))| (ns, A, packet.as_slice()));
+    let b =
+        packets.iter().zip(times).map(|(packet, ns)| (ns + 5 * MILLISECOND, B, packet.as_slice()));
+    let mut datagrams: Vec<_> = a.chain(b).collect();
+    datagrams.sort_by_key(|(ns, ..)| *ns);
+    file(&d, "f.pcap", &timed_pcap(datagrams));
+    let d = d.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b");
+    let late = counters(&arguments, 0);
+    assert_eq!((count(&late, "/missing"), count(&late, "/lines/1/late")), (1, 1), "{late}");
+    // Packet 50 of line A, 1 ms after packet 49 was sent, was the first behind it.
+    assert_eq!(late["hold_needed_us"], 4_000.001);
+    let run = tickwire(&format!("receive {arguments}"));
+    let hint = "already declared lost: --hold 4.1ms (now 2ms) would have waited for them";
+    assert!(run.out.contains(hint), "{}", run.out);
+    let held = counters(&format!("{arguments} --hold 4.1ms"), 0);
+    assert_eq!((count(&held, "/missing"), &held["hold_needed_us"]), (0, &Value::Null), "{held}");
+}
+
+#[test]
+fn books_that_are_stale_at_the_end_say_what_they_wait_for() {
+    let folder = lossy_capture("capture-stale");
+    let d = folder.display();
+    let arguments = format!("-t {d}/f.xml --framing cme --line-b --capture {d}/f.pcap");
+    let told = |options: &str, expected: &[&str]| {
+        let run = tickwire(&format!("receive {arguments} {options}"));
+        for expected in expected {
+            assert!(run.out.contains(expected), "{expected}: {}", run.out);
+        }
+    };
+    let advice = "no snapshots are received, add --snapshots";
+    told("", &["books stale, reason gap: ", advice]);
+    told("--snapshots --snapshot-port 1", &["no message of the snapshot feed was decoded"]);
+    let stale = counters(&arguments, 0);
+    let books = count(&stale, "/books/known") - count(&stale, "/books/fresh");
+    let reasons = stale["books"]["stale"].as_object().expect("reasons");
+    assert_eq!(reasons.values().filter_map(Value::as_u64).sum::<u64>(), books, "{stale}");
+    // The lines end before the snapshots.
+    let packets = packets_of(&folder.join("f.bin"));
+    let a = packets.iter().take(500).zip((0..).step_by(MILLISECOND as usize));
+    let a = a.map(|(packet, ns)| (ns, A, packet.as_slice()));
+    let snapshots = packets_of(&folder.join("s.bin"));
+    let times = (0..).step_by(10 * MILLISECOND as usize);
+    let snapshots =
+        snapshots.iter().zip(times).map(|(packet, ns)| (ns, SNAPSHOTS, packet.as_slice()));
+    let mut cut: Vec<_> = a.chain(snapshots).collect();
+    cut.sort_by_key(|(ns, ..)| *ns);
+    file(&folder, "cut.pcap", &timed_pcap(cut));
+    let run =
+        tickwire(&format!("receive -t {d}/f.xml --framing cme --snapshots --capture {d}/cut.pcap"));
+    let ahead = "reason ahead: a snapshot includes all before ";
+    assert!(run.out.contains(ahead) && run.out.contains("raise --skew"), "{}", run.out);
 }
 
 /// The second entry of some messages has an action that does not exist, and valid entries follow it.

@@ -73,6 +73,12 @@ fn definitions_tell_symbol_tick_and_expiry() {
     let books = at_end(&format!("--feed {known} {capture}"));
     assert_eq!((&books[0]["symbol"], &books[0]["tick"]), (&"Known".into(), &"0.125".into()));
     assert!(books[1]["symbol"].is_null(), "{}", books[1]);
+    // Instruments are chosen by this symbol, and by those of the definitions.
+    assert_eq!(at_end(&format!("--feed {known} {capture} --instrument Known")), books[..1]);
+    let symbol = with[1]["symbol"].as_str().expect("a symbol");
+    assert_ne!(symbol, with[1]["instrument"]);
+    let chosen = at_end(&format!("--feed {} {capture} --instrument {symbol}", feed("")));
+    assert_eq!(chosen, with[1..2]);
 }
 
 #[test]

@@ -68,6 +68,31 @@ fn silence_begins_and_ends_with_events_and_books_say_why() {
 }
 
 #[test]
+fn a_silent_line_and_its_return_are_events_and_logged() {
+    let d = directory("events-line-silence");
+    let arguments = generate(&d, "--silence 200ms..400ms,never");
+    let run = tickwire(&format!("receive {arguments} --heartbeat-interval 50ms --show events"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let all = run.json_lines();
+    let (silent, heard) = (events(&all, "line_silent"), events(&all, "line_heard"));
+    assert_eq!((silent.len(), heard.len()), (1, 1), "{silent:?} {heard:?}");
+    let members: Vec<&String> = silent[0].as_object().expect("an object").keys().collect();
+    assert_eq!(members, ["event", "time", "instrument", "line", "since"]);
+    assert_eq!((&silent[0]["line"], &heard[0]["line"]), (&"A".into(), &"A".into()));
+    let ns = |event: &Value, member: &str| event[member].as_u64().expect("a time");
+    assert!(ns(silent[0], "since") + 50_000_000 <= ns(heard[0], "time"));
+    for text in ["line A is silent: ", "line A sends again"] {
+        assert!(run.err.contains(text), "{}", run.err);
+    }
+    // A line B that sends nothing at all, because its port is another one.
+    let other_port = format!("{arguments} --port-b 29509 --heartbeat-interval 50ms --show events");
+    let run = tickwire(&format!("receive {other_port}"));
+    let all = run.json_lines();
+    assert_eq!(events(&all, "line_silent")[0]["since"], Value::Null);
+    assert!(run.err.contains("line B has sent nothing"), "{}", run.err);
+}
+
+#[test]
 fn consolidated_books_add_up_outright_and_implied_ones() {
     let d = directory("events-consolidated");
     let arguments = generate(&d, "--implied");

@@ -21,7 +21,8 @@ pub(super) enum Verdict {
 const EVENTS_MAX: usize = 16;
 
 impl Arbiter {
-    /// Returns the next change in the trust of a line since the last call; the latest 16 are kept.
+    /// Returns the next change in the trust or silence of a line since the last call; the latest 16
+    /// are kept.
     pub fn poll_event(&mut self) -> Option<LineEvent> {
         self.events.pop_front()
     }
@@ -94,7 +95,7 @@ impl Arbiter {
         }
     }
 
-    fn push_event(&mut self, event: LineEvent) {
+    pub(super) fn push_event(&mut self, event: LineEvent) {
         if self.events.len() >= EVENTS_MAX {
             self.events.pop_front();
         }

@@ -166,6 +166,7 @@ impl Arbiter {
         self.next = Some(to);
         self.first = to;
         self.released = to;
+        self.ended_waits.forget();
         self.top = to;
         self.leader = None;
         self.unexpected_in_a_row = 0;

@@ -58,7 +58,7 @@ impl PutAsideReason {
     }
 }
 
-/// A change in the trust of a line.
+/// A change in the trust of a line, or the beginning or end of its silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEvent {
     /// The lines sent different packets with one number, and this line is considered wrong.
@@ -78,6 +78,20 @@ pub enum LineEvent {
     },
     /// The copies of a line that was put aside agree again.
     Resumed {
+        /// The line.
+        line: Line,
+    },
+    /// One of two lines has sent nothing for
+    /// [`silent_after_ns`](super::ArbiterOptions::silent_after_ns). Missing packets are no longer
+    /// waited for as if it could send them.
+    Silent {
+        /// The line.
+        line: Line,
+        /// Arrival time of its last packet; `None` if it has sent nothing.
+        since_ns: Option<u64>,
+    },
+    /// A silent line has sent a packet again.
+    Heard {
         /// The line.
         line: Line,
     },
@@ -103,6 +117,15 @@ impl fmt::Display for LineEvent {
                 )
             }
             Self::Resumed { line } => write!(f, "line {line:?} agrees with the other line again"),
+            Self::Silent { line, since_ns: Some(_) } => write!(
+                f,
+                "line {line:?} is silent: packets missing on the other line are not waited for"
+            ),
+            Self::Silent { line, since_ns: None } => write!(
+                f,
+                "line {line:?} has sent nothing since the other line began: is its address right?"
+            ),
+            Self::Heard { line } => write!(f, "line {line:?} sends again"),
         }
     }
 }
@@ -150,6 +173,8 @@ pub(super) struct LineState {
     pub(super) is_put_aside: bool,
     /// Arrival time of its last packet.
     pub(super) last_received_ns: Option<u64>,
+    /// True if it was reported as silent and has sent nothing since.
+    pub(super) is_silent: bool,
     pub(super) pauses: Pauses,
     /// Its packets since the other line's last one, if the lines were never compared.
     pub(super) alone: Option<Alone>,

@@ -128,6 +128,7 @@ mod dispute;
 mod epochs;
 mod handover;
 mod history;
+mod late;
 mod leap;
 mod line;
 mod occupancy;
@@ -141,6 +142,7 @@ mod waiting;
 mod window;
 
 pub use counters::{ArbiterCounters, LineCounters};
+pub use late::HoldNeeded;
 pub use line::{Line, LineEvent, PutAsideReason};
 pub use options::{ArbiterOptions, UnexpectedPolicy};
 pub use output::{Gap, OutOfSequence, Output};
@@ -154,6 +156,7 @@ use copies::Delivered;
 use dispute::Dispute;
 use epochs::{Past, Transition};
 use history::History;
+use late::EndedWaits;
 use leap::Leap;
 use line::{LineState, Standing};
 use place::Stand;
@@ -220,6 +223,7 @@ pub struct Arbiter {
     top: u64,
     /// Missing numbers below this one are no longer waited for.
     released: u64,
+    ended_waits: EndedWaits,
     /// The line that delivered first in this epoch.
     leader: Option<Line>,
     /// The dispute of two trusted lines whose packets differ.
@@ -279,6 +283,7 @@ impl Arbiter {
             first: first.unwrap_or(0),
             top: 0,
             released: 0,
+            ended_waits: EndedWaits::default(),
             leader: None,
             dispute: None,
             parked: None,
@@ -306,6 +311,11 @@ impl Arbiter {
             window,
             options,
         }
+    }
+
+    /// Returns the options of the arbiter.
+    pub const fn options(&self) -> &ArbiterOptions {
+        &self.options
     }
 
     fn new_history(&self) -> History {
@@ -411,6 +421,9 @@ impl Arbiter {
             self.note_alone(&arrival, last_ns.is_none());
         }
         self.end_alone(line);
+        if self.states[line.index()].is_silent {
+            self.end_silence(line);
+        }
         arrival
     }
 

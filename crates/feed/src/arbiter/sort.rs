@@ -90,6 +90,7 @@ impl Arbiter {
         let counters = &mut self.lines[line.index()];
         if !fate.was_accepted() {
             counters.late += 1;
+            self.note_late(arrival);
             if goes_back {
                 self.keep(arrival, true);
             }

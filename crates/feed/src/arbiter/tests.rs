@@ -4,6 +4,7 @@ mod copies;
 mod disputes;
 mod epochs;
 mod handover;
+mod late;
 mod leaps;
 mod lines;
 mod numbers;

@@ -1,6 +1,6 @@
 //! How long the arbiter waits for missing numbers, and which lines are silent.
 
-use super::{Arbiter, Line, Source, Standing};
+use super::{Arbiter, Line, LineEvent, Source, Standing};
 
 /// Consecutive numbers that prove that a line continues.
 const IN_A_ROW_MIN: u32 = 2;
@@ -12,6 +12,36 @@ impl Arbiter {
         self.end_leaps();
         self.begin_when_due();
         self.release_due();
+        self.note_silent_lines();
+    }
+
+    /// Returns the time at which the next line is reported as silent. `None` for a channel of one
+    /// line: its silence is that of the channel.
+    pub(crate) fn silence_due_ns(&self) -> Option<u64> {
+        let is_watched = self.options.lines == [true; 2];
+        let lines = Line::ALL.into_iter().filter(|line| !self.states[line.index()].is_silent);
+        lines.filter_map(|line| self.silent_at_ns(line)).min().filter(|_| is_watched)
+    }
+
+    fn note_silent_lines(&mut self) {
+        if self.silence_due_ns().is_none_or(|due_ns| self.now_ns < due_ns) {
+            return;
+        }
+        for line in Line::ALL {
+            let is_silent = self.silent_at_ns(line).is_some_and(|at_ns| self.now_ns >= at_ns);
+            let state = &mut self.states[line.index()];
+            if is_silent && !std::mem::replace(&mut state.is_silent, true) {
+                let since_ns = state.last_received_ns;
+                self.push_event(LineEvent::Silent { line, since_ns });
+            }
+        }
+    }
+
+    /// Reports that a silent line has sent a packet.
+    #[cold]
+    pub(super) fn end_silence(&mut self, line: Line) {
+        self.states[line.index()].is_silent = false;
+        self.push_event(LineEvent::Heard { line });
     }
 
     /// Ends the waits that are over by the time set last; returns true if there was one.
@@ -40,12 +70,12 @@ impl Arbiter {
         }
         let now_ns = self.now_ns;
         let is_due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
-        while let Some((_, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
+        while let Some((ns, seq_num)) = self.window.oldest(next).filter(|(ns, _)| is_due(*ns)) {
             self.window.pop_oldest();
             if self.comes_from_below(seq_num) {
                 self.window.queue(seq_num, now_ns);
             } else if self.history.fate(seq_num).was_accepted() {
-                self.released = self.released.max(seq_num);
+                self.release_to(seq_num, ns);
             } else {
                 self.end_probation(seq_num);
             }
@@ -116,7 +146,7 @@ impl Arbiter {
                 self.history.mark_accepted(seq_num, line, held.hash);
                 self.top = self.top.max(seq_num + 1);
                 if self.now_ns >= held.received_ns.saturating_add(self.wait_ns()) {
-                    self.released = self.released.max(seq_num);
+                    self.release_to(seq_num, held.received_ns);
                 }
             }
         }
@@ -153,8 +183,12 @@ impl Arbiter {
     /// Returns the wait for a missing number: the hold time if the other line may send it, else the
     /// reorder time of a single line.
     pub(super) fn wait_ns(&self) -> u64 {
-        let is_alone = Line::ALL.iter().any(|line| !self.can_bring(*line));
-        if is_alone { self.short_wait_ns() } else { self.options.hold_ns }
+        if self.is_single_line() { self.short_wait_ns() } else { self.options.hold_ns }
+    }
+
+    /// True if only one line can send missing numbers.
+    pub(super) fn is_single_line(&self) -> bool {
+        Line::ALL.iter().any(|line| !self.can_bring(*line))
     }
 
     pub(super) fn can_bring(&self, line: Line) -> bool {
@@ -192,6 +226,7 @@ impl Arbiter {
             return;
         }
         self.now_ns = now_ns;
+        self.ended_waits.forget();
         self.window.limit_times(now_ns);
         let limit = |ns: &mut u64| *ns = (*ns).min(now_ns);
         self.started_ns.iter_mut().for_each(limit);

@@ -196,6 +196,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         let unnumbered = unnumbered.map(|ns| ns.saturating_add(self.hold_ns));
         let timeouts = [
             self.arbiter.poll_timeout(),
+            self.arbiter.silence_due_ns().filter(|_| self.silence.is_watched()),
             unnumbered,
             self.decoding.recovery.poll_timeout(),
             self.silence.due_ns(),

@@ -18,6 +18,11 @@ impl Silence {
         Self { after_ns, last_ns: None, is_silent: false }
     }
 
+    /// True if silence is watched for at all.
+    pub(super) const fn is_watched(&self) -> bool {
+        self.after_ns.is_some()
+    }
+
     /// Records a delivered packet that arrived at `now_ns`.
     pub(super) fn note_packet(&mut self, now_ns: u64) {
         self.last_ns = self.last_ns.max(Some(now_ns));

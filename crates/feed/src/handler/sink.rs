@@ -176,7 +176,7 @@ pub trait Sink<M: ?Sized> {
     /// interval; books are stale. With `is_silent` false: a packet was delivered in order again.
     fn handle_silence(&mut self, _is_silent: bool, _since_ns: u64) {}
 
-    /// A line's copies differ, or the line was put aside or restored.
+    /// A line's copies differ, the line was put aside or restored, or it fell silent or sends again.
     fn handle_line(&mut self, _event: &LineEvent) {}
 
     /// A fault of the input, which is already counted.

@@ -19,7 +19,7 @@ use tickwire_fast::{
 
 use super::*;
 use crate::Endian;
-use crate::arbiter::{ArbiterOptions, Gap, UnexpectedPolicy};
+use crate::arbiter::{ArbiterOptions, Gap, LineEvent, UnexpectedPolicy};
 use crate::framing::{Framing, NumberField, Preset, ResetPolicy};
 use crate::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter, Snapshot};
 use crate::recovery::{Continuity, RecoveryOptions, SnapshotOutcome, StaleReason};

@@ -19,6 +19,12 @@ impl Recovery {
         self.behind.awaited.get_or_insert((end, due_ns));
     }
 
+    /// Returns the next sequence number of the lines, and the one that they have to reach because a
+    /// snapshot includes all before it; `None` if no snapshot is ahead of the lines.
+    pub fn awaited(&self) -> Option<(u64, u64)> {
+        self.behind.awaited.map(|(end, _)| (self.sessions.position(), end))
+    }
+
     /// Records that the lines are not behind: they reached the number, or a later snapshot is not
     /// ahead of them, which means that the earlier one had an invalid number.
     pub(super) fn note_caught_up(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
+use super::late::LateWatch;
 use super::monitoring;
 use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
@@ -33,6 +34,7 @@ struct Watched<'s> {
     described: &'s Described,
     reload: Option<Reload>,
     differing: DifferingWatch,
+    late: LateWatch,
     /// True if hardware time stamps were requested and their presence has not been checked yet.
     awaits_stamps: bool,
     /// Thread that checks the framing with the first packets.
@@ -193,6 +195,7 @@ impl<'s> Watched<'s> {
             described,
             reload: Reload::start(described)?,
             differing: DifferingWatch::new(label),
+            late: LateWatch::default(),
             awaits_stamps: described.args.hardware_stamps,
             judging: None,
             replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
@@ -236,6 +239,7 @@ impl<'s> Watched<'s> {
         }
         let arbiter = channel.handler.view().arbiter;
         self.differing.observe(now_ns, || Line::ALL.map(|line| arbiter.line_counters(line)));
+        self.late.observe(self.described.args.label(), arbiter);
         if let Some(reload) = &self.reload
             && let Some((program, sequencing)) = reload.poll()
         {

@@ -8,6 +8,7 @@ mod doubt;
 mod handler;
 mod handling;
 mod instrument_key;
+mod late;
 mod live;
 mod monitoring;
 mod offline;

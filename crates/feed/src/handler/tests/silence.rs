@@ -28,7 +28,9 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Ok(51));
     handler.handle_timeout(1_010, &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
-    assert_eq!((handler.poll_timeout(), &sink.0[..]), (None, &[(true, 10)][..]));
+    // Only the silence of single lines, which begins later, is still watched for.
+    let line_ns = 10 + ArbiterOptions::default().silent_after_ns;
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (Some(line_ns), &[(true, 10)][..]));
     // A packet after a gap does not end the silence; the next one in order does.
     handler.handle_packet(5_000, A, &framed(3, &bid(4, 53)), &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
@@ -68,4 +70,52 @@ fn a_channel_on_which_preambles_come_is_not_silent() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     handler.handle_packet(3_900, A, &framed(2, &bid(3, 52)), &mut words);
     assert_eq!((best_bid(&handler), handler.poll_timeout()), (Ok(52), Some(4_900)));
+}
+
+#[test]
+fn a_line_that_falls_silent_while_the_other_sends_is_reported_and_its_return_too() {
+    #[derive(Default)]
+    struct Lines(Vec<LineEvent>);
+    impl Sink<Message> for Lines {
+        fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+        fn handle_line(&mut self, event: &LineEvent) {
+            self.0.push(*event);
+        }
+    }
+    let of_lines = |lines| {
+        silent_handler_of(HandlerOptions {
+            framing: Preset::Cme.framing(),
+            arbiter: ArbiterOptions { silent_after_ns: 500, lines, ..arbiter_options() },
+            heartbeat_ns: Some(500),
+            ..Default::default()
+        })
+    };
+    let mut handler = of_lines([true; 2]);
+    let mut sink = Lines::default();
+    let mut seq_num = 0;
+    let mut packet = |handler: &mut Tested, ns, source, sink: &mut Lines| {
+        seq_num += 1;
+        handler.fire_due(0, ns, sink);
+        handler.handle_packet(ns, source, &framed(seq_num, &bid(2, 51)), sink);
+    };
+    packet(&mut handler, 10, A, &mut sink);
+    packet(&mut handler, 400, A, &mut sink);
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (Some(510), &[][..]));
+    packet(&mut handler, 800, A, &mut sink);
+    assert_eq!(sink.0, [LineEvent::Silent { line: Line::B, since_ns: None }]);
+    packet(&mut handler, 810, B, &mut sink);
+    packet(&mut handler, 1_290, B, &mut sink);
+    packet(&mut handler, 1_310, B, &mut sink);
+    let heard = LineEvent::Heard { line: Line::B };
+    let silent = LineEvent::Silent { line: Line::A, since_ns: Some(800) };
+    assert_eq!(sink.0[1..], [heard, silent]);
+    packet(&mut handler, 1_320, A, &mut sink);
+    assert_eq!(sink.0[3..], [LineEvent::Heard { line: Line::A }]);
+
+    // The silence of a single line is that of its channel.
+    let mut single = of_lines([true, false]);
+    let mut sink = Lines::default();
+    packet(&mut single, 10, A, &mut sink);
+    packet(&mut single, 900, A, &mut sink);
+    assert_eq!(sink.0, []);
 }

@@ -1,15 +1,17 @@
 //! Report of one channel.
 
+use super::hints::{StaleFacts, hold_hint};
 use super::line::Line;
 use super::times::{time_cells, time_json};
 use crate::failure::Failure;
 use crate::table::{Align, Table};
 use hdrhistogram::Histogram;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io::Write;
-use tickwire_feed::arbiter::LineCounters;
+use tickwire_feed::arbiter::{HoldNeeded, LineCounters};
 use tickwire_feed::capture::CaptureDriver;
 use tickwire_feed::handler::{HandlerCounters, HandlerView, Source};
+use tickwire_feed::recovery::StaleReason;
 use tickwire_feed::replay::ReplayCounters;
 use tickwire_net::histogram::Summary;
 use tickwire_net::multicast::Receiver;
@@ -43,6 +45,8 @@ pub struct ChannelReport<'r> {
     measure_every: u32,
     fresh_books: usize,
     books: usize,
+    stale_books: [usize; StaleReason::LABELS.len()],
+    is_captured: bool,
 }
 
 impl<'r> ChannelReport<'r> {
@@ -53,6 +57,8 @@ impl<'r> ChannelReport<'r> {
         handler: HandlerView<'r>,
         replay: Option<&TcpReplay>,
     ) -> Self {
+        let is_captured = matches!(inputs, Inputs::Captures(_));
+        let (fresh_books, stale_books) = handler.recovery.states();
         let (lines, decoding) = match inputs {
             Inputs::Sockets { lines, decoding, measure_every } => {
                 let line = |(source, socket)| Line::of_socket(source, socket, &handler);
@@ -76,8 +82,10 @@ impl<'r> ChannelReport<'r> {
             replay: replay.map(|replay| (replay.counters(), replay.refused())),
             measure_every: decoding.map_or(0, |(_, every)| every),
             decoding: decoding.map(|(decoding, _)| decoding),
-            fresh_books: handler.recovery.states().0,
+            fresh_books,
             books: handler.recovery.instruments().len(),
+            stale_books,
+            is_captured,
         }
     }
 
@@ -227,6 +235,9 @@ impl<'r> ChannelReport<'r> {
                 replay.replayed, replay.requests, replay.gaps, replay.abandoned, replay.failures,
             )?;
         }
+        if let Some(hint) = hold_hint(self.handler.arbiter) {
+            writeln!(out, "{hint}")?;
+        }
         let recovery = self.handler.recovery.counters();
         if self.books > 0 {
             writeln!(
@@ -240,6 +251,9 @@ impl<'r> ChannelReport<'r> {
                 recovery.mismatches,
             )?;
             if let Some(hint) = mismatch_hint(recovery.mismatches) {
+                writeln!(out, "{hint}")?;
+            }
+            for hint in self.stale_facts().hints() {
                 writeln!(out, "{hint}")?;
             }
         }
@@ -261,6 +275,19 @@ impl<'r> ChannelReport<'r> {
             writeln!(out, "Nothing was decoded: do --framing and --templates fit the feed?")?;
         }
         Ok(())
+    }
+
+    fn stale_facts(&self) -> StaleFacts {
+        let arbiter = self.handler.arbiter;
+        StaleFacts {
+            books: self.stale_books,
+            has_snapshots: self.lines.iter().any(|line| matches!(line.source, Source::Snapshot(_))),
+            snapshots: self.handler.counters.snapshots.decoded,
+            packets: arbiter.counters().delivered,
+            awaited: self.handler.recovery.awaited(),
+            skew_ns: arbiter.options().skew_ns,
+            is_captured: self.is_captured,
+        }
     }
 
     /// Writes the counts of decoded messages that did not change a book.
@@ -304,6 +331,13 @@ impl<'r> ChannelReport<'r> {
         let counters = self.handler.counters;
         let recovery = self.handler.recovery.counters();
         let lines: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+        let stale = StaleReason::LABELS.into_iter().zip(self.stale_books);
+        let stale: Map<String, Value> = stale
+            .filter(|(_, books)| *books > 0)
+            .map(|(label, books)| (label.to_owned(), books.into()))
+            .collect();
+        let HoldNeeded { two_lines_ns, single_line_ns } = self.handler.arbiter.hold_needed();
+        let micros = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         let mut value = json!({
             "messages": counters.messages.decoded,
             "packets": arbiter.delivered,
@@ -315,9 +349,12 @@ impl<'r> ChannelReport<'r> {
             "not_understood": self.not_understood(),
             "snapshots": counters.snapshots.decoded,
             "definitions": counters.definitions.decoded,
+            "hold_needed_us": micros(two_lines_ns),
+            "single_line_hold_needed_us": micros(single_line_ns),
             "books": {
                 "known": self.books,
                 "fresh": self.fresh_books,
+                "stale": stale,
                 "applied": recovery.applied,
                 "recovered": recovery.recovered,
                 "verified": recovery.verified,

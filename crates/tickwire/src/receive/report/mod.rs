@@ -1,11 +1,13 @@
 //! Report of a reception, as a table and as JSON.
 
 mod channel;
+mod hints;
 mod line;
 mod others;
 mod times;
 
 pub use channel::{ChannelReport, Inputs};
+pub use hints::hold_hint;
 
 use super::sink::End;
 use crate::failure::Failure;

@@ -4,6 +4,10 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use tickwire_feed::market::{Instrument, Instruments};
+
+/// Separates the parts of an instrument's name.
+const KEY_SEPARATOR: char = ':';
 
 /// Selection and format of the output.
 #[derive(Clone, Debug, clap::Args)]
@@ -15,8 +19,8 @@ pub struct ShowArgs {
     /// Output format. Default: text on a terminal, else jsonl.
     #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
     format: Option<ShowFormat>,
-    /// Show only this instrument, named as in the output: SecurityID or Symbol (SYMBOL:SESSION if the
-    /// feed has both), not the symbol of a definition. May be repeated.
+    /// Show only this instrument: SecurityID or Symbol, as in the output; SYMBOL or SYMBOL:SESSION if
+    /// the feed has sessions; or the symbol of a definition, once it has arrived. May be repeated.
     #[arg(long, value_name = "NAME", requires = "show", help_heading = "Output")]
     instrument: Vec<String>,
     /// Show only these fields of messages: names, paths such as MDEntries/MDEntryPx, or ids.
@@ -103,10 +107,21 @@ impl ShowOptions {
         Ok(())
     }
 
-    /// True if instruments with this name are shown.
-    pub fn wants(&self, name: &str) -> bool {
-        self.instruments.is_empty() || self.instruments.iter().any(|wanted| wanted == name)
+    /// True if this instrument is shown.
+    pub fn wants(&self, instruments: &Instruments, instrument: Instrument) -> bool {
+        let wanted = &self.instruments;
+        wanted.is_empty() || wanted.iter().any(|wanted| is_named(wanted, instruments, instrument))
     }
+}
+
+/// True if `wanted` is the name of an instrument, the first part of a name such as `SYMBOL:SESSION`, or the
+/// symbol of its definition.
+pub fn is_named(wanted: &str, instruments: &Instruments, instrument: Instrument) -> bool {
+    let name = instruments.name(instrument);
+    let symbol = || instruments.definition(instrument)?.symbol.as_deref();
+    let is_first_part =
+        || name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(KEY_SEPARATOR));
+    name == wanted || is_first_part() || symbol() == Some(wanted)
 }
 
 impl ShowArgs {

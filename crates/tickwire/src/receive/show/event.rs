@@ -77,8 +77,9 @@ pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
     row
 }
 
-/// Row for a line whose copies differ, or that was put aside or resumed.
-pub fn line(time_ns: u64, event: &LineEvent) -> Row {
+/// Row for a line whose copies differ, that was put aside or resumed, or that fell silent or sends again.
+/// Times of the handler plus `epoch_ns` are nanoseconds since 1970.
+pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
     let of = |name, line| {
         let mut row = head(name, time_ns, None);
         row.push(("line", Cell::Text(format!("{line:?}"))));
@@ -96,6 +97,13 @@ pub fn line(time_ns: u64, event: &LineEvent) -> Row {
             row
         }
         LineEvent::Resumed { line } => of("resumed", line),
+        LineEvent::Silent { line, since_ns } => {
+            let mut row = of("line_silent", line);
+            let since_ns = since_ns.map(|since_ns| since_ns.saturating_add(epoch_ns));
+            row.push(("since", Cell::number(since_ns)));
+            row
+        }
+        LineEvent::Heard { line } => of("line_heard", line),
     }
 }
 

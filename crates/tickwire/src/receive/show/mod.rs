@@ -16,7 +16,7 @@ pub use tables::ShownTables;
 
 use super::sink::Named;
 use crate::failure::Failure;
-use args::ShowFormat;
+use args::{ShowFormat, is_named};
 use book::{BBO_COLUMNS, BOOK_COLUMNS, CONSOLIDATED, Shot, consolidated};
 use event::{EVENT_COLUMNS, TRADE_COLUMNS};
 use message::{Messages, Origin};
@@ -242,20 +242,21 @@ impl Printer {
     }
 
     /// Handles a change of a line's state.
-    pub fn line(&mut self, told: &LineEvent) {
+    pub fn line(&mut self, change: &LineEvent) {
         if self.options.shows(Shown::Events) {
-            self.row(event::line(self.now_ns, told), Shown::Events);
+            self.row(event::line(self.now_ns, self.epoch_ns, change), Shown::Events);
         }
     }
 
     /// Handles a book that changed, or became fresh or stale.
     pub fn book(&mut self, change: &BookChange, recovery: &Recovery) {
         self.set_time(recovery.now_ns());
-        let name = recovery.instruments().name(change.instrument);
-        if !self.options.wants(name) {
+        let instruments = recovery.instruments();
+        if !self.options.wants(instruments, change.instrument) {
             return;
         }
         if change.is_new_state && self.options.shows(Shown::Events) {
+            let name = instruments.name(change.instrument);
             self.row(event::state(self.now_ns, name, change), Shown::Events);
         }
         if !self.options.shows(Shown::Books) && !self.options.shows(Shown::Bbo) {
@@ -313,10 +314,10 @@ impl Printer {
     }
 
     /// Handles a trade or another event.
-    pub fn event(&mut self, delivery: &Delivery, told: &MarketEvent<'_>, recovery: &Recovery) {
+    pub fn event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
         self.set_time(delivery.received_ns);
         let instruments = recovery.instruments();
-        let instrument = match told {
+        let instrument = match event {
             MarketEvent::Trade(trade) => Some(trade.instrument),
             MarketEvent::Statistic(statistic) => Some(statistic.instrument),
             MarketEvent::Definition(instrument, _) => Some(*instrument),
@@ -326,17 +327,16 @@ impl Printer {
             },
             _ => None,
         };
-        let name = instrument.map(|instrument| instruments.name(instrument));
-        if name.is_some_and(|name| !self.options.wants(name)) {
+        if instrument.is_some_and(|instrument| !self.options.wants(instruments, instrument)) {
             return;
         }
-        match told {
+        match event {
             MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
-                let row = event::trade(self.now_ns, name.unwrap_or_default(), trade);
+                let row = event::trade(self.now_ns, instruments.name(trade.instrument), trade);
                 self.row(row, Shown::Trades);
             }
-            told if self.options.shows(Shown::Events) => {
-                if let Some(row) = event::event(self.now_ns, told, instruments) {
+            event if self.options.shows(Shown::Events) => {
+                if let Some(row) = event::event(self.now_ns, event, instruments) {
                     self.row(row, Shown::Events);
                 }
             }
@@ -359,12 +359,12 @@ impl Printer {
     fn warn_of_absent(&self, recovery: &Recovery) {
         let instruments = recovery.instruments();
         let is_known = |wanted: &str| {
-            instruments.iter().any(|instrument| instruments.name(instrument) == wanted)
+            instruments.iter().any(|instrument| is_named(wanted, instruments, instrument))
         };
         for wanted in self.options.instruments.iter().filter(|wanted| !is_known(wanted)) {
             if self.channel.is_none() {
                 tracing::warn!(
-                    "--instrument {wanted}: the feed has no such instrument; names are those of the output, such as a SecurityID"
+                    "--instrument {wanted}: the feed has no instrument with this SecurityID or Symbol, and no definition with this symbol arrived"
                 );
             }
         }
@@ -377,8 +377,8 @@ impl Printer {
         let mut by_name: Vec<(&str, Instrument)> = by_name.collect();
         // Two keys may have the same name; a stable sort keeps the order of their arrival.
         by_name.sort_by_key(|(name, _)| *name);
-        for (name, instrument) in by_name {
-            if !self.options.wants(name) {
+        for (_, instrument) in by_name {
+            if !self.options.wants(instruments, instrument) {
                 continue;
             }
             let changed_ns =
