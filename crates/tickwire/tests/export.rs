@@ -547,6 +547,41 @@ fn text_by_suffix_is_what_decode_writes() {
 }
 
 #[test]
+fn a_range_of_packets_is_what_decode_writes_of_it() {
+    let d = directory("export_packets");
+    let dir = d.display();
+    let run =
+        tickwire(&format!("generate complex -n 100 -o {dir}/f.bin --write-templates {dir}/f.xml"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    // Dictionaries that live on, and those of each packet.
+    for reset in ["never", "packet"] {
+        let run = tickwire(&format!(
+            "generate complex -n 100 -o {dir}/{reset}.bin --reset {reset} --write-templates {dir}/{reset}.xml"
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        let common =
+            format!("{dir}/{reset}.bin -t {dir}/{reset}.xml --reset {reset} -q --packets 40..=49");
+        let export = tickwire(&format!("export {common} -o {dir}/{reset}.jsonl"));
+        assert_eq!(export.status, 0, "{}", export.err);
+        let decode = tickwire(&format!("decode {common}"));
+        assert_eq!(decode.out.lines().count(), 10);
+        let exported = std::fs::read_to_string(d.join(format!("{reset}.jsonl"))).expect("a file");
+        assert_eq!(exported, decode.out, "{reset}");
+        let tables = tickwire(&format!("export {common} -o {dir}/{reset}-tables"));
+        assert_eq!(tables.status, 0, "{}", tables.err);
+        let tables = d.join(format!("{reset}-tables"));
+        let manifest = manifest(&tables);
+        assert_eq!(manifest["settings"]["packets"], "40..50", "{manifest:#}");
+        // The range is one of the settings that all files of a directory share.
+        let other = common.replace("40..=49", "50..");
+        let run = tickwire(&format!("export {other} -o {} --resume", tables.display()));
+        assert_eq!(run.status, 2, "{}", run.err);
+    }
+    let fix = tickwire(&format!("export {dir}/f.bin --fix -o {dir}/fix --packets 1"));
+    assert_eq!(fix.status, 2);
+}
+
+#[test]
 fn sequence_numbers_of_preambles_are_a_column() {
     let d = directory("export_seq_num");
     let templates = file(&d, "t.xml", XML.as_bytes());

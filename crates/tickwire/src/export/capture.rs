@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tickwire_arrow::{LostData, TableOptions};
+use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
@@ -37,6 +38,8 @@ pub struct Job<'a> {
     pub table: TableOptions,
     pub program: Arc<Program>,
     pub selection: Selection,
+    /// The packets whose messages and errors are exported.
+    pub packets: PacketRange,
 }
 
 /// Size and modification time of a capture.
@@ -191,7 +194,7 @@ impl Job<'_> {
         let mut run = Run {
             output: Output::Messages(output),
             selection: self.selection.clone(),
-            packets: PacketRange::ALL,
+            packets: self.packets.clone(),
             left: u64::MAX,
             report,
             gaps: SequenceGaps::default(),
@@ -203,7 +206,7 @@ impl Job<'_> {
         if self.checks_values {
             decoder = decoder.check_values();
         }
-        run.decode_all(&mut decoder, reader, false)?;
+        run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
         if let Some(doubt) = doubt(run.sample.packets(), self.program.set(), &self.framing) {
             run.report.remark(&format!("warning: {doubt}"));
         }

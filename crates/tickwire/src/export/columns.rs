@@ -14,6 +14,7 @@ use crate::options::{
     CaptureArgs, DecoderArgs, FramingArgs, InputArgs, TemplateArgs, with_reset_template,
 };
 use crate::output;
+use crate::packet_range::PacketRange;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -122,6 +123,11 @@ pub struct ExportArgs {
     /// with --opra of this category, by table name or code. May be repeated.
     #[arg(long, value_name = "NAME|ID")]
     pub(super) template: Vec<String>,
+    /// Write only the messages and errors of these packets, by index from 0: 100..200 (without 200), 100..
+    /// or 100. Earlier packets are decoded where dictionaries depend on them.
+    #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
+    #[arg(conflicts_with_all = ["fix", "opra"])]
+    packets: PacketRange,
     /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
@@ -231,6 +237,7 @@ impl ExportArgs {
             table: self.table_options(&program, &framing.to_string()),
             program,
             selection,
+            packets: self.packets.clone(),
         };
         if TextFile::is_one(&self.output) {
             let capture = self.checked_file()?;
@@ -335,7 +342,7 @@ impl ExportArgs {
 
     /// Settings that all files of a directory share.
     fn settings(&self, job: &Job<'_>) -> Value {
-        json!({
+        let mut settings = json!({
             "templates": job.program.set().signature().to_string(),
             "framing": job.framing.to_string(),
             "fields": &self.fields,
@@ -345,7 +352,11 @@ impl ExportArgs {
             "format": format!("{:?}", self.format).to_lowercase(),
             "port": self.capture.port(),
             "address": self.capture.address().map(|address| address.to_string()),
-        })
+        });
+        if job.packets != PacketRange::ALL {
+            settings["packets"] = job.packets.to_string().into();
+        }
+        settings
     }
 
     fn report(&self, exported: &Exported) {
