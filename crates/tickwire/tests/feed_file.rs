@@ -89,13 +89,13 @@ equities  templates.xml  moex-spectra           500µs                48
 #[test]
 fn an_imported_configuration_passes_the_check() {
     let directory = directory("feed_import");
-    file(&directory, "t.xml", &std::fs::read(templates("simple")).unwrap());
+    let set = file(&directory, "t.xml", &std::fs::read(templates("simple")).unwrap());
     let testdata = concat!(env!("CARGO_MANIFEST_DIR"), "/../feed-config/testdata");
     for (name, channels) in
         [("cme", "2 channels"), ("moex_spectra", "3 channels"), ("moex_asts", "2 channels")]
     {
         let feed = directory.join(format!("{name}.toml")).display().to_string();
-        let run = tickwire(&format!("feed import {testdata}/{name}.xml -o {feed} -t t.xml"));
+        let run = tickwire(&format!("feed import {testdata}/{name}.xml -o {feed} -t {set}"));
         assert_eq!(run.status, 0, "{}", run.err);
         let run = tickwire(&format!("feed check {feed}"));
         assert_eq!(run.status, 0, "{}", run.out);
@@ -109,6 +109,41 @@ fn an_imported_configuration_passes_the_check() {
     let run = tickwire(&format!("feed import {wrong}"));
     assert_eq!(run.status, 1);
     assert!(run.err.contains("wrong.xml:2:1: the channel has no id"), "{}", run.err);
+}
+
+/// The files that an imported feed names are found from every directory.
+#[test]
+fn an_imported_feed_names_files_relative_to_itself() {
+    let d = directory("feed_import_paths");
+    for folder in ["exchange", "feeds", "sets"] {
+        std::fs::create_dir_all(d.join(folder)).expect("a directory");
+    }
+    file(&d.join("sets"), "t.xml", &std::fs::read(templates("simple")).unwrap());
+    let xml =
+        "<config><feeds><feed type=\"increment\"><file value=\"a.bin\"/></feed></feeds></config>";
+    file(&d.join("exchange"), "config.xml", xml.as_bytes());
+    file(&d.join("exchange"), "a.bin", b"");
+    let import = |directory: &str, arguments: &str| {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(["feed", "import"])
+            .args(arguments.split(' '))
+            .current_dir(d.join(directory))
+            .output()
+            .expect("the program");
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let text = std::fs::read_to_string(d.join("feeds/feed.toml")).expect("a feed file");
+        let check = tickwire(&format!("feed check {}/feeds/feed.toml", d.display()));
+        assert_eq!(check.status, 0, "{}", check.out);
+        // The first line names the configuration as the command line does.
+        text.split_once('\n').expect("lines").1.to_owned()
+    };
+    let first = import(".", "exchange/config.xml -t sets/t.xml -o feeds/feed.toml");
+    assert!(
+        first.contains("\"../sets/t.xml\"") && first.contains("\"../exchange/a.bin\""),
+        "{first}"
+    );
+    let again = import("sets", "../exchange/config.xml -t t.xml -o ../feeds/feed.toml --force");
+    assert_eq!(again, first);
 }
 
 /// A feed file with one channel on loopback ports.
