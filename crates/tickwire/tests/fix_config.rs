@@ -46,15 +46,15 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-#[test]
-fn sessions_of_settings_files_trade_and_log() {
-    let folder = Folder::new("config");
+/// Runs a server and a client with settings files whose sessions have these lines; returns the text of the client and the
+/// path of the server's message log.
+fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, PathBuf) {
     let kept = text(&folder.0);
     let server = folder.write(
         "server.cfg",
         &format!(
-            "[DEFAULT]\nConnectionType=acceptor\nBeginString=FIX.4.2\nSenderCompID=EXCHANGE\n\
-             SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\nHouseKey=1\n\
+            "[DEFAULT]\nConnectionType=acceptor\nBeginString={version}\nSenderCompID=EXCHANGE\n\
+             SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n{lines}\
              FileStorePath={kept}/server\nFileLogPath={kept}/log\n[SESSION]\nTargetCompID=TRADER\n"
         ),
     );
@@ -64,27 +64,34 @@ fn sessions_of_settings_files_trade_and_log() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut printed = BufReader::new(child.stdout.take().expect("piped")).lines();
     let _server = Server(child);
-    let line = lines.next().expect("a line").expect("text");
+    let line = printed.next().expect("a line").expect("text");
     let port = line.rsplit_once(':').expect("an address").1.to_owned();
     let client = folder.write(
         "client.cfg",
         &format!(
-            "[SESSION]\nConnectionType=initiator\nBeginString=FIX.4.2\nSenderCompID=TRADER\n\
+            "[SESSION]\nConnectionType=initiator\nBeginString={version}\nSenderCompID=TRADER\n{lines}\
              TargetCompID=EXCHANGE\nSocketConnectHost=127.0.0.1\nSocketConnectPort={port}\n\
              FileStorePath={kept}/client\nHeartBtInt=5\n"
         ),
     );
-    let output = tickwire(&["client", "--orders", "40", "--config", text(&client)]);
+    let output = tickwire(&["client", "--orders", orders, "--config", text(&client)]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let failed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{version} {lines}: {said}{failed}");
+    let rest: Vec<String> = printed.map(|line| line.expect("text")).collect();
+    let received = format!("{orders} orders received");
+    assert!(rest.iter().any(|line| line.starts_with(&received)), "{rest:?}");
+    (said, folder.0.join(format!("log/{version}-EXCHANGE-TRADER.messages.log")))
+}
+
+#[test]
+fn sessions_of_settings_files_trade_and_log() {
+    let folder = Folder::new("config");
+    let (said, log) = trade(&folder, "FIX.4.2", "40", "HouseKey=1\n");
     assert!(said.contains("40 NewOrderSingle msgs sent"), "{said}");
     assert!(!said.contains(" 0 usecs"), "encoding and decoding are timed: {said}");
-    let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
-    assert!(rest.iter().any(|line| line.starts_with("40 orders received")), "{rest:?}");
-
-    let log = folder.0.join("log/FIX.4.2-EXCHANGE-TRADER.messages.log");
     let output = tickwire(&["log", "--type", "D", text(&log)]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
@@ -95,6 +102,30 @@ fn sessions_of_settings_files_trade_and_log() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.lines().next().is_some_and(|line| line.contains(" < 8=FIX.4.2|9=")));
     assert!(printed.lines().filter(|line| line.contains(" > ")).count() > 40);
+}
+
+/// Orders and reports of every version are valid by its dictionary, which both sides check.
+#[test]
+fn orders_and_reports_are_of_the_sessions_version() {
+    let fixt = ["FIX.5.0", "FIX.5.0SP1", "FIX.5.0SP2"];
+    let fixt = fixt.map(|version| ("FIXT.1.1", format!("DefaultApplVerID={version}\n")));
+    let versions = ["FIX.4.0", "FIX.4.1", "FIX.4.2", "FIX.4.3", "FIX.4.4"];
+    let versions = versions.map(|version| (version, String::new()));
+    for (version, lines) in versions.into_iter().chain(fixt) {
+        let folder = Folder::new(&format!("version-{version}{}", lines.len()));
+        let (_, log) = trade(&folder, version, "60", &format!("UseDataDictionary=Y\n{lines}"));
+        let output = tickwire(&["validate", text(&log)]);
+        let found = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{version} {lines}: {found}");
+        let printed = tickwire(&["log", "--raw", "--type", "8", text(&log)]);
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        // Rejects, cancels, confirmations and fills.
+        for status in ["|39=8|", "|39=4|", "|39=0|", "|39=1|", "|39=2|"] {
+            assert!(printed.contains(status), "{version} {lines}: {status}");
+        }
+        let is_old = ["FIX.4.0", "FIX.4.1", "FIX.4.2"].contains(&version);
+        assert_eq!((printed.contains("|20=0|"), printed.contains("|150=F|")), (is_old, !is_old));
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! execution reports.
 
 pub mod client;
+mod dialect;
 mod journal;
 mod kills;
 mod ledger;

@@ -67,7 +67,7 @@ impl ClOrdId {
         Self { text, len }
     }
 
-    fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.text[..self.len]
     }
 }
@@ -112,7 +112,7 @@ impl<'m> OrderRoom<'m> {
 }
 
 /// Returns a decimal as an integer; `None` if it has a fraction, is negative or exceeds 64 bits.
-fn whole(value: Decimal) -> Option<u64> {
+pub fn whole(value: Decimal) -> Option<u64> {
     let mut mantissa = u128::try_from(value.mantissa()).ok()?;
     if mantissa == 0 {
         return Some(0);

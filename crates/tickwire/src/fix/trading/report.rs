@@ -54,13 +54,31 @@ pub fn reports(seed: u64, seq_num: u64, quantity: u64) -> Vec<Report> {
 pub struct Ids {
     order: String,
     exec: String,
+    exec_number: u64,
 }
 
 impl Ids {
+    /// OrderID.
+    pub const fn order(&self) -> &[u8] {
+        self.order.as_bytes()
+    }
+
+    /// ExecID.
+    pub const fn exec(&self) -> &[u8] {
+        self.exec.as_bytes()
+    }
+
+    /// ExecID as a number, for versions in which it is one.
+    pub const fn exec_number(&self) -> u64 {
+        self.exec_number
+    }
+
     /// Sets OrderID and ExecID from the MsgSeqNum of the order and the index of the report.
     pub fn set(&mut self, seq_num: u64, index: usize) {
         self.order.clear();
         self.exec.clear();
+        // An order has fewer than ten reports.
+        self.exec_number = seq_num.saturating_mul(10).saturating_add(index as u64);
         // Writing into a string does not fail.
         let _ = write!(self.order, "ord{seq_num}");
         let _ = write!(self.exec, "exec{seq_num}-{index}");

@@ -1,5 +1,6 @@
 //! `tickwire fix server`: answers orders with execution reports.
 
+use super::dialect::{APPL_VER_ID, MessageDialect, PlainOrder};
 use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
@@ -13,7 +14,7 @@ use hdrhistogram::Histogram;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use tickwire_fix::BusinessRejectReason;
+use tickwire_fix::{BusinessRejectReason, SessionRejectReason, Tag};
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
     Sessions, TemplateSession,
@@ -49,8 +50,7 @@ pub struct ServerArgs {
     #[command(flatten)]
     parent: ParentArgs,
     /// Use the sessions of a settings file in QuickFIX's format; replaces --port, --address and
-    /// --sender. Reports are FIX 4.2 in every session: a client of another BeginString needs
-    /// UseDataDictionary=N
+    /// --sender. Reports are those of the session's BeginString, or of the ApplVerID of an order
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Exit when the first counterparty has logged out
@@ -95,27 +95,18 @@ impl Application for Server {
             return;
         }
         let started = monotonic_ns();
-        let mut room = OrderRoom::default();
-        let read = room.read(&delivery.message);
-        self.read_ns += monotonic_ns().saturating_sub(started);
-        let order = match read {
-            Ok(order) => order,
-            Err((reason, tag)) => {
-                self.note(delivery.reject(reason, tag).err());
-                return;
-            }
+        let version = delivery.config().default_appl_ver_id.as_deref();
+        let answered = match MessageDialect::of_message(&delivery.message, version) {
+            MessageDialect::Fix42 => self.answer_typed(started, &mut delivery),
+            dialect => self.answer_by_fields(dialect, started, &mut delivery),
         };
-        self.orders += 1;
-        let seq_num = delivery.seq_num;
-        for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
-            self.ids.set(seq_num, index);
-            let message = report.message(&order, &self.ids);
-            let sent =
-                delivery.send_fields(&Head::new("8"), |writer| message.encode_fields(writer));
-            self.reports += u64::from(sent.is_ok());
-            self.note(sent.err());
+        match answered {
+            Ok(()) => {
+                self.orders += 1;
+                histogram::record(&mut self.answers, monotonic_ns().saturating_sub(started));
+            }
+            Err((reason, tag)) => self.note(delivery.reject(reason, tag).err()),
         }
-        histogram::record(&mut self.answers, monotonic_ns().saturating_sub(started));
     }
 
     fn handle_session_event(&mut self, key: SessionKey, notice: &SessionEvent) {
@@ -160,7 +151,52 @@ impl Application for Server {
     }
 }
 
+/// Reason for rejecting an order, with the tag that it is about.
+type OrderReject = (SessionRejectReason, Option<Tag>);
+
 impl Server {
+    /// Reports on an order of FIX 4.2, by its generated types.
+    fn answer_typed(
+        &mut self,
+        started_ns: u64,
+        delivery: &mut Delivery<'_, BoxStore>,
+    ) -> Result<(), OrderReject> {
+        let mut room = OrderRoom::default();
+        let read = room.read(&delivery.message);
+        self.read_ns += monotonic_ns().saturating_sub(started_ns);
+        let (order, seq_num) = (read?, delivery.seq_num);
+        for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
+            self.ids.set(seq_num, index);
+            let message = report.message(&order, &self.ids);
+            let sent =
+                delivery.send_fields(&Head::new("8"), |writer| message.encode_fields(writer));
+            self.reports += u64::from(sent.is_ok());
+            self.note(sent.err());
+        }
+        Ok(())
+    }
+
+    /// Reports on an order of another version, field by field. ApplVerID is that of the order.
+    fn answer_by_fields(
+        &mut self,
+        dialect: MessageDialect,
+        started_ns: u64,
+        delivery: &mut Delivery<'_, BoxStore>,
+    ) -> Result<(), OrderReject> {
+        let read = PlainOrder::read(&delivery.message);
+        self.read_ns += monotonic_ns().saturating_sub(started_ns);
+        let (order, seq_num) = (read?, delivery.seq_num);
+        let version = delivery.message.field(APPL_VER_ID).map(|field| (field.tag, field.value));
+        let head = Head { msg_type: "8", fields: version.as_slice() };
+        for (index, report) in reports(self.seed, seq_num, order.quantity).iter().enumerate() {
+            self.ids.set(seq_num, index);
+            let sent = delivery.send(&head, |out| report.write(dialect, &order, &self.ids, out));
+            self.reports += u64::from(sent.is_ok());
+            self.note(sent.err());
+        }
+        Ok(())
+    }
+
     fn note(&mut self, error: Option<tickwire_fix_session::SendError>) {
         if let Some(error) = error {
             self.fail(format!("a message was not sent: {error}"));
@@ -295,8 +331,8 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         }
         Some(path) => {
             let mut engine = Server::engine(args.seed, session, once)?;
-            let addresses = session.configure(&mut engine, path, Role::Acceptor)?.addresses;
-            (engine, addresses)
+            let (configured, _) = session.configure(&mut engine, path, Role::Acceptor)?;
+            (engine, configured.addresses)
         }
     };
     let mut out = std::io::stdout().lock();

@@ -1,6 +1,7 @@
 //! Configuration and stores of the trading sessions.
 
 use super::super::{dictionaries, settings};
+use super::dialect::MessageDialect;
 use crate::failure::Failure;
 use crate::options::MetricsArgs;
 use crate::units::whole_seconds;
@@ -8,7 +9,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_engine::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
 use tickwire_fix_session::{
-    BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
+    ApplVersion, BeginString, Config, FileStoreOptions, Fsync, MemoryStore, Role, SessionId,
 };
 use tickwire_net::clock::monotonic_ns;
 
@@ -80,18 +81,25 @@ impl SessionArgs {
         }
     }
 
-    /// Adds the sessions of a settings file to an engine, and reports keys without effect.
+    /// Adds the sessions of a settings file to an engine, and reports keys without effect. Returns them with
+    /// the dialect of the first one.
     pub fn configure<A: Application>(
         &self,
         engine: &mut Engine<A>,
         path: &Path,
         first: Role,
-    ) -> Result<Configured, Failure> {
+    ) -> Result<(Configured, MessageDialect), Failure> {
         let mut settings = settings::read(path, first)?;
         for session in &mut settings.sessions {
             session.config.codec_clock = Some(monotonic_ns);
         }
-        settings::configure(engine, path, &settings, self.fsync())
+        let dialect = settings.sessions.first().map_or(MessageDialect::Fix42, |session| {
+            let version = session.config.default_appl_ver_id.as_deref().map(str::as_bytes);
+            let version = version.and_then(ApplVersion::parse);
+            MessageDialect::of(session.config.id.begin_string, version)
+        });
+        let configured = settings::configure(engine, path, &settings, self.fsync())?;
+        Ok((configured, dialect))
     }
 
     /// Opens the store of a session.

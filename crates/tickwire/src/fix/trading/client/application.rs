@@ -1,9 +1,10 @@
 //! The client's application: sends orders, receives reports and serves the menu.
 
+use super::super::dialect::MessageDialect;
 use super::super::journal::Journal;
 use super::super::menu::{Command, HELP, Menu};
 use super::super::order::{ClOrdId, Order, number_of};
-use super::super::report::ReportRoom;
+use super::super::report::{ReceivedReport, ReportRoom};
 use super::status::{Counts, Status};
 use crate::failure::{Failure, Outcome};
 use hdrhistogram::Histogram;
@@ -42,6 +43,7 @@ pub struct Plan {
 pub struct Client {
     plan: Plan,
     key: Option<SessionKey>,
+    dialect: MessageDialect,
     input: Option<Receiver<String>>,
     menu: Menu,
     /// State that is shown beside the menu.
@@ -94,6 +96,7 @@ impl Client {
             wants_logout: plan.orders.is_some(),
             plan,
             key: None,
+            dialect: MessageDialect::Fix42,
             input,
             menu: Menu::default(),
             status: Status::default(),
@@ -122,9 +125,10 @@ impl Client {
         })
     }
 
-    /// Sets the session and the number of the last order that was sent earlier.
-    pub fn begin(&mut self, key: SessionKey, last: u64) {
+    /// Sets the session, the number of the last order that was sent earlier, and how the session writes orders.
+    pub fn begin(&mut self, key: SessionKey, last: u64, dialect: MessageDialect) {
         self.key = Some(key);
+        self.dialect = dialect;
         self.sent_ever = last;
         self.made += last;
         for order in &mut self.preloaded {
@@ -268,9 +272,16 @@ impl Client {
             let time = UtcTimestamp::from_unix_nanos(now.wall_ns);
             let moment = (order.number, monotonic_ns());
             let id = ClOrdId::new(order.number);
-            let message = order.message(&id, time);
             let head = Head::new("D");
-            let sent = sessions.send_fields(key, now, &head, |w| message.encode_fields(w));
+            let sent = match self.dialect {
+                MessageDialect::Fix42 => {
+                    let message = order.message(&id, time);
+                    sessions.send_fields(key, now, &head, |w| message.encode_fields(w))
+                }
+                dialect => {
+                    sessions.send(key, now, &head, |out| order.write(dialect, &id, time, out))
+                }
+            };
             match sent {
                 Ok(_) => {}
                 Err(SendError::QueueFull) => return self.preloaded.push_front(order),
@@ -325,7 +336,13 @@ impl Client {
 
     fn handle_report(&mut self, delivery: &Delivery<'_, BoxStore>) {
         let started = monotonic_ns();
-        let read = ReportRoom::default().read(&delivery.message);
+        let read = match self.dialect {
+            MessageDialect::Fix42 => {
+                ReportRoom::default().read(&delivery.message).map_err(|error| error.to_string())
+            }
+            _ => ReceivedReport::read_fields(&delivery.message)
+                .map_err(|tag| format!("field {tag} is missing")),
+        };
         let ended = monotonic_ns();
         self.read_ns += ended.saturating_sub(started);
         let report = match read {

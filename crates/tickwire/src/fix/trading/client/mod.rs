@@ -3,6 +3,7 @@
 mod application;
 mod status;
 
+use super::dialect::MessageDialect;
 use super::menu;
 use super::order::number_of;
 use super::sessions::SessionArgs;
@@ -38,8 +39,7 @@ pub struct ClientArgs {
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     target: String,
     /// Use the first session of a settings file in QuickFIX's format; replaces address, --sender
-    /// and --target. Orders are FIX 4.2 in every session: with another BeginString, set
-    /// UseDataDictionary=N
+    /// and --target. Orders are those of its BeginString or DefaultApplVerID
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Send this many orders, wait for all reports, log out and exit, without a menu. Orders of
@@ -106,12 +106,13 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     let round_trips = metrics.distribution("fix_round_trip", help, &[]);
     client.publish_with(ClientMetrics { sessions: FixMetrics::new(&metrics), round_trips });
     let mut engine = Engine::new(args.session.engine_options(), client).map_err(failed)?;
-    let key = match &args.config {
-        None => add_session(&mut engine, args)?,
+    let (key, dialect) = match &args.config {
+        None => (add_session(&mut engine, args)?, MessageDialect::Fix42),
         Some(path) => {
-            let sessions = args.session.configure(&mut engine, path, Role::Initiator)?.sessions;
-            let first = sessions.first().copied();
-            first.ok_or_else(|| Failure::Usage(format!("{}: no initiator", path.display())))?
+            let (configured, dialect) =
+                args.session.configure(&mut engine, path, Role::Initiator)?;
+            let none = || Failure::Usage(format!("{}: no initiator", path.display()));
+            (configured.sessions.first().copied().ok_or_else(none)?, dialect)
         }
     };
     let last = match engine.sessions_mut().session_mut(key) {
@@ -126,7 +127,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
         );
         return Err(Failure::Usage(text));
     }
-    engine.application_mut().begin(key, last);
+    engine.application_mut().begin(key, last, dialect);
     engine.run(&stop).map_err(failed)?;
     let mut codec = Codec::default();
     if let Some(session) = engine.sessions().session(key) {
