@@ -9,7 +9,8 @@ import { chromium } from "playwright-core";
 const ARGUMENTS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 const KINDS = { html: "text/html", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
 const TOKEN = "0123456789abcdef";
-const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name}`, import.meta.url)));
+/** What the process serves: the script is built from modules. */
+const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
 const api = { token: null, history: null, state: null, books: null, explanation: null, processes: [] };

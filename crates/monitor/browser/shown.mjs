@@ -10,7 +10,7 @@ const PATIENCE_MS = 20_000;
  * version of the state. Returns how many were compared, and the differences.
  */
 async function compare(patience) {
-  const format = await import("/assets/format.js");
+  const { format } = await import("/assets/page.js");
   const process = new URLSearchParams(location.search).get("process");
   const base = process ? `/p/${encodeURIComponent(process)}` : "";
   const root = document.getElementById("view");

@@ -144,3 +144,6 @@ async function begin() {
   });
 }
 begin();
+
+/** For tests, which compare what is shown with what the API says. */
+export { format };

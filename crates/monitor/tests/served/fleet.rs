@@ -63,8 +63,8 @@ fn only_the_api_of_a_process_is_passed_on() {
     let address = server.address();
     for path in [
         "/p/open/",
-        "/p/open/assets/app.js",
-        "/p/open/api/v1/../../assets/app.js",
+        "/p/open/assets/page.js",
+        "/p/open/api/v1/../../assets/page.js",
         "/p/open/api/v1/%2e%2e/%2e%2e/etc/passwd",
         "/p/open//evil.example/",
         "/p/../open/api/v1/state",

@@ -1,0 +1,1883 @@
+// Built from the modules in crates/monitor/page by `node crates/monitor/browser/build.mjs`. Do not edit.
+var __defProp = Object.defineProperty;
+var __export = (target, all) => {
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
+};
+
+// dom.js
+function h(tag, properties, ...children) {
+  const element2 = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (typeof value === "function") element2.addEventListener(name, value);
+    else if (value === true) element2.setAttribute(name, "");
+    else if (value !== false && value != null) element2.setAttribute(name, value);
+  }
+  element2.append(...children.flat().filter((child) => child != null && child !== false));
+  return element2;
+}
+function text(element2, value) {
+  const next = String(value);
+  if (element2.textContent !== next) element2.textContent = next;
+}
+function className(element2, value) {
+  if (element2.className !== value) element2.className = value;
+}
+function keyed(parent, items, key, make) {
+  const known = parent.known ??= /* @__PURE__ */ new Map();
+  const wanted = /* @__PURE__ */ new Set();
+  let at = parent.firstElementChild;
+  for (const item of items) {
+    const id = key(item);
+    wanted.add(id);
+    let element2 = known.get(id);
+    if (!element2) {
+      element2 = make(item);
+      known.set(id, element2);
+    }
+    element2.update?.(item);
+    if (element2 === at) at = at.nextElementSibling;
+    else parent.insertBefore(element2, at);
+  }
+  for (const [id, element2] of known) {
+    if (wanted.has(id)) continue;
+    element2.remove();
+    known.delete(id);
+  }
+}
+function figure(kind, label, metric) {
+  const value = h("dd", { "data-metric": metric });
+  const element2 = h("div", { class: kind }, h("dt", {}, label), value);
+  element2.set = (shown, raw, level) => {
+    text(value, shown);
+    if (raw !== void 0 && value.dataset.value !== String(raw)) value.dataset.value = raw;
+    className(element2, level ? `${kind} ${level}` : kind);
+  };
+  return element2;
+}
+function table(columns, properties) {
+  const body = h("tbody");
+  const heads = columns.map(
+    (column) => column.startsWith("#") ? h("th", { class: "num", scope: "col" }, column.slice(1)) : h("th", { scope: "col" }, column)
+  );
+  const element2 = h("table", properties, h("thead", {}, h("tr", {}, heads)), body);
+  element2.body = body;
+  return element2;
+}
+
+// token.js
+function given() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found) {
+    sessionStorage.setItem("token", found);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  return sessionStorage.getItem("token");
+}
+var token = given();
+var question;
+var current = () => token;
+var headers = (more) => token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
+function another(refused) {
+  if (token !== refused) return Promise.resolve();
+  question ??= new Promise((resolve) => {
+    const button = document.getElementById("token");
+    const ask = () => open(refused !== null, (given2) => {
+      token = given2;
+      sessionStorage.setItem("token", token);
+      question = void 0;
+      button.hidden = true;
+      resolve();
+    });
+    button.hidden = false;
+    button.onclick = ask;
+    ask();
+  });
+  return question;
+}
+function open(isWrong, take2) {
+  const input = h("input", { type: "password", autocomplete: "off", required: true });
+  const error = h("p", { class: "error", role: "alert" });
+  const dialog = h(
+    "dialog",
+    { "aria-label": "Token of this monitor" },
+    h(
+      "form",
+      { submit: (event) => {
+        event.preventDefault();
+        dialog.close();
+        take2(input.value.trim());
+      } },
+      h("h2", {}, "This monitor needs its token"),
+      h("label", { class: "field" }, "Token", input),
+      error,
+      h(
+        "div",
+        { class: "tools" },
+        h("button", { class: "action primary", type: "submit" }, "Show the monitor"),
+        h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel")
+      )
+    )
+  );
+  if (isWrong) text(error, "The server did not take the token that was given.");
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// api.js
+var SILENT_MS = 1500;
+var RETRY_MS = 400;
+var process = new URLSearchParams(location.search).get("process");
+var base = process ? `/p/${encodeURIComponent(process)}` : "";
+async function answer(response) {
+  const type = response.headers.get("content-type") ?? "";
+  const body = type.includes("json") ? await response.json() : await response.text();
+  if (!response.ok) throw new Error(body.error ?? `${response.status} ${response.statusText}`);
+  return body;
+}
+var get = async (path) => answer(await fetch(base + path, { headers: headers() }));
+async function processes() {
+  for (; ; ) {
+    const shown = current();
+    const response = await fetch("/api/v1/processes", { headers: headers() });
+    if (response.status !== 401) return (await answer(response)).processes;
+    await another(shown);
+  }
+}
+var post = async (path, body, ofAdministration) => answer(
+  await fetch(base + path, {
+    method: "POST",
+    headers: {
+      ...headers({ "Content-Type": "application/json" }),
+      ...ofAdministration && { Authorization: `Bearer ${ofAdministration}` }
+    },
+    body: JSON.stringify(body)
+  })
+);
+async function download(path, name) {
+  const response = await fetch(base + path, { headers: headers() });
+  if (!response.ok) await answer(response);
+  const link2 = document.createElement("a");
+  link2.href = URL.createObjectURL(await response.blob());
+  link2.download = name;
+  link2.click();
+  URL.revokeObjectURL(link2.href);
+}
+async function read(response, take2) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += value;
+    const events2 = rest.split("\n\n");
+    rest = events2.pop();
+    const data = events2.map((event) => event.match(/^data: (.*)$/m)?.[1]).filter(Boolean).pop();
+    if (data) take2(JSON.parse(data));
+  }
+}
+function stream(path, take2, tell2) {
+  let isOver = false;
+  let control;
+  let last = 0;
+  let isLive;
+  const say = (now) => {
+    if (now !== isLive) tell2?.(isLive = now);
+  };
+  const watch = setInterval(() => {
+    if (performance.now() - last > SILENT_MS) say(false);
+  }, 250);
+  (async () => {
+    while (!isOver) {
+      control = new AbortController();
+      let wait = RETRY_MS;
+      try {
+        const shown = current();
+        const response = await fetch(base + path(), { headers: headers(), signal: control.signal });
+        if (response.status === 401) {
+          await another(shown);
+          continue;
+        }
+        if (!response.ok) throw new Error(response.statusText);
+        await read(response, (value) => {
+          last = performance.now();
+          say(true);
+          if (!isOver) take2(value);
+        });
+        wait = 0;
+      } catch {
+      }
+      if (!isOver) await new Promise((resolve) => setTimeout(resolve, control.signal.aborted ? 0 : wait));
+    }
+  })();
+  const end = () => {
+    isOver = true;
+    clearInterval(watch);
+    control?.abort();
+  };
+  end.again = () => control?.abort();
+  return end;
+}
+
+// charts.js
+var styles = () => getComputedStyle(document.documentElement);
+var colour = (name) => styles().getPropertyValue(`--${name}`).trim();
+function prepare(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (width === 0 || height === 0) return null;
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) [canvas.width, canvas.height] = [w, hgt];
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}
+function spark(canvas, values, hue) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const highest = Math.max(1, ...values);
+  const step = width / Math.max(1, values.length - 1);
+  const y = (value) => height - 3 - value / highest * (height - 8);
+  context.strokeStyle = colour("grid");
+  context.beginPath();
+  context.moveTo(0, height - 2.5);
+  context.lineTo(width, height - 2.5);
+  context.stroke();
+  if (values.length < 2) return;
+  context.beginPath();
+  values.forEach((value, at) => context.lineTo(at * step, y(value)));
+  context.strokeStyle = colour(hue);
+  context.lineWidth = 1.8;
+  context.lineJoin = "round";
+  context.stroke();
+  context.lineTo(width, height - 3);
+  context.lineTo(0, height - 3);
+  context.globalAlpha = 0.16;
+  context.fillStyle = colour(hue);
+  context.fill();
+  context.globalAlpha = 1;
+}
+function histogram(canvas, counts, labels, marks, hue) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const [bottom, top] = [height - 18, 16];
+  const highest = Math.max(1, ...counts);
+  const bar = width / counts.length;
+  const scaled2 = (count2) => count2 ? Math.log10(1 + count2) / Math.log10(1 + highest) : 0;
+  counts.forEach((count2, at) => {
+    const tall = count2 ? Math.max(2, scaled2(count2) * (bottom - top)) : 0;
+    context.fillStyle = count2 ? colour(hue) : colour("grid");
+    context.globalAlpha = count2 ? 0.85 : 1;
+    context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
+  });
+  context.globalAlpha = 1;
+  context.font = "10px system-ui, sans-serif";
+  context.fillStyle = colour("quiet");
+  context.textAlign = "center";
+  const every = Math.ceil(46 / bar);
+  labels.forEach((label, at) => {
+    if (at % every === 0 && at < counts.length - 1) context.fillText(label, (at + 1) * bar, height - 5);
+  });
+  marks.forEach(({ label, at }, index) => {
+    const x = Math.min(width - 1, at * bar);
+    context.strokeStyle = colour("text");
+    context.setLineDash(index ? [3, 3] : []);
+    context.beginPath();
+    context.moveTo(x, top - 2);
+    context.lineTo(x, bottom);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = colour("text");
+    context.textAlign = x > width - 40 ? "right" : "left";
+    context.fillText(label, x + (x > width - 40 ? -4 : 4), top - 5 + index % 2 * 11);
+  });
+}
+var SCALE = [
+  [0, 34, 78],
+  [18, 53, 112],
+  [59, 73, 108],
+  [87, 93, 109],
+  [112, 113, 115],
+  [138, 134, 120],
+  [165, 156, 116],
+  [195, 179, 105],
+  [225, 204, 85],
+  [254, 232, 56]
+];
+function heatColour(share) {
+  const at = Math.min(SCALE.length - 1.001, share * (SCALE.length - 1));
+  const [low, high] = [SCALE[Math.floor(at)], SCALE[Math.floor(at) + 1]];
+  const mix = low.map((value, index) => Math.round(value + (high[index] - value) * (at % 1)));
+  return `rgb(${mix.join(" ")})`;
+}
+function heat(canvas, columns, labels) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const left = 54;
+  const rows = columns[0]?.length ?? labels.length;
+  const used = columns.reduce((used2, column) => {
+    column.forEach((count2, row3) => count2 && used2.add(row3));
+    return used2;
+  }, /* @__PURE__ */ new Set());
+  const low = Math.max(0, (used.size ? Math.min(...used) : 0) - 1);
+  const high = Math.min(rows - 1, (used.size ? Math.max(...used) : rows - 1) + 1);
+  const tall = height / (high - low + 1);
+  const wide = (width - left) / Math.max(60, columns.length);
+  const highest = Math.max(1, ...columns.flat());
+  context.fillStyle = colour("grid");
+  context.fillRect(left, 0, width - left, height);
+  columns.forEach((column, index) => {
+    const x = width - (columns.length - index) * wide;
+    column.forEach((count2, row3) => {
+      if (!count2 || row3 < low || row3 > high) return;
+      context.fillStyle = heatColour(Math.log10(1 + count2) / Math.log10(1 + highest));
+      context.fillRect(x, height - (row3 - low + 1) * tall, Math.ceil(wide), Math.ceil(tall));
+    });
+  });
+  context.fillStyle = colour("quiet");
+  context.font = "10px system-ui, sans-serif";
+  context.textAlign = "right";
+  const every = Math.max(1, Math.ceil(14 / tall));
+  for (let row3 = low; row3 <= high; row3 += every) {
+    const label = labels[row3] ?? `> ${labels.at(-1)}`;
+    context.fillText(label, left - 5, height - (row3 - low + 0.5) * tall + 3.5);
+  }
+}
+function depth(canvas, bids, offers) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const sums = (levels) => {
+    let sum2 = 0;
+    return levels.map((level) => sum2 += Number(level.size));
+  };
+  const [left, right] = [sums(bids), sums(offers)];
+  const highest = Math.max(1, left.at(-1) ?? 0, right.at(-1) ?? 0);
+  const middle = width / 2;
+  const draw = (values, side, hue) => {
+    const step = middle / Math.max(1, values.length);
+    context.fillStyle = colour(hue);
+    values.forEach((value, at) => {
+      const tall = value / highest * (height - 6);
+      const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
+      context.globalAlpha = 0.75;
+      context.fillRect(x + 0.5, height - tall, step - 1, tall);
+    });
+    context.globalAlpha = 1;
+  };
+  draw(left, -1, "bid");
+  draw(right, 1, "offer");
+}
+
+// format.js
+var format_exports = {};
+__export(format_exports, {
+  bytes: () => bytes,
+  clock: () => clock,
+  count: () => count,
+  ns: () => ns,
+  rate: () => rate,
+  span: () => span,
+  words: () => words
+});
+var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+var ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+var count = (number) => number == null ? "–" : WHOLE.format(number);
+var rate = (number) => number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number);
+function scaled(value, units, base2) {
+  let at = 0;
+  while (value >= base2 && at < units.length - 1) {
+    value /= base2;
+    at += 1;
+  }
+  const digits = value >= 100 || at === 0 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[at]}`;
+}
+var ns = (value) => value ? scaled(value, ["ns", "µs", "ms", "s"], 1e3) : "–";
+var bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1e3);
+function span(ms) {
+  if (ms == null) return "–";
+  if (ms < 1e3) return `${Math.round(ms)} ms`;
+  if (ms < 12e4) return `${(ms / 1e3).toFixed(1)} s`;
+  if (ms < 72e5) return `${Math.round(ms / 6e4)} min`;
+  return `${(ms / 36e5).toFixed(1)} h`;
+}
+function clock(ms) {
+  const date = new Date(ms);
+  const two = (number) => String(number).padStart(2, "0");
+  const millis = String(date.getMilliseconds()).padStart(3, "0");
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
+}
+var words = (label) => String(label).replaceAll("_", " ");
+
+// books.js
+var PAGE = 60;
+var LADDERS_MAX = 16;
+function ladder(close) {
+  return (book) => {
+    const badge = h("span", { class: "tag" });
+    const why = h("p", { class: "quiet" });
+    const spread = h("td", { colspan: "3" });
+    const [offers, bids] = [h("tbody"), h("tbody")];
+    const middle = h("tbody", {}, h("tr", { class: "spread" }, spread));
+    const chart = h("canvas", { class: "depth", role: "img" });
+    const trades = table(["Trade", "#Price", "#Size"]);
+    const element2 = h(
+      "section",
+      { class: "panel book", "data-book": book.instrument },
+      h(
+        "div",
+        { class: "head" },
+        h("h2", {}, book.name),
+        badge,
+        h("button", { class: "link push", type: "button", click: () => close(book.instrument), "aria-label": `Close ${book.name}` }, "close")
+      ),
+      why,
+      h(
+        "table",
+        { class: "ladder" },
+        h("thead", { class: "hidden" }, h("tr", {}, h("th", { scope: "col" }, "Bid size"), h("th", { scope: "col" }, "Price"), h("th", { scope: "col" }, "Offer size"))),
+        offers,
+        middle,
+        bids
+      ),
+      chart,
+      trades
+    );
+    element2.update = (book2) => {
+      const isFresh = book2.status === "fresh";
+      text(badge, isFresh ? "fresh" : `stale: ${words(book2.status)}`);
+      className(badge, isFresh ? "tag good" : "tag bad");
+      className(element2, isFresh ? "panel book" : "panel book stale warn");
+      text(why, book2.stale_text ?? "");
+      why.hidden = !book2.stale_text;
+      text(spread, book2.spread == null ? "no spread" : `spread ${book2.spread}`);
+      const largest = Math.max(1e-12, ...[...book2.bids, ...book2.offers].map((level) => Number(level.size)));
+      const side = (parent, levels, name) => {
+        const shown = name === "offer" ? levels.slice().reverse() : levels;
+        keyed(parent, shown.map((level, at) => ({ level, at: name === "offer" ? levels.length - at : at + 1 })), ({ at }) => at, () => row(name));
+        shown.forEach((level, at) => parent.children[at].fill(level, largest));
+      };
+      side(offers, book2.offers, "offer");
+      side(bids, book2.bids, "bid");
+      depth(chart, book2.bids, book2.offers);
+      chart.setAttribute("aria-label", `Depth of ${book2.name}: ${book2.bids.length} bids, ${book2.offers.length} offers`);
+      trades.hidden = book2.trades.length === 0;
+      keyed(trades.body, book2.trades, (trade) => trade.id, (trade) => h(
+        "tr",
+        {},
+        h("td", { class: "mono" }, clock(trade.at_ms)),
+        h("td", { class: "num mono" }, trade.price ?? "–"),
+        h("td", { class: "num mono" }, trade.size ?? "–")
+      ));
+    };
+    return element2;
+  };
+}
+function row(name) {
+  const [size, price, fill] = [h("span"), h("span"), h("span", { class: "fill" })];
+  const cell = h("td", { class: name === "bid" ? "bar-cell num" : "bar-cell" }, fill, size);
+  const cells = [cell, h("td", { class: "price" }, price), h("td", { class: "bar-cell" })];
+  const element2 = h("tr", { class: name }, name === "bid" ? cells : cells.slice().reverse());
+  element2.fill = (level, largest) => {
+    text(price, level.price);
+    text(size, level.orders == null ? level.size : `${level.size} (${level.orders})`);
+    fill.style.width = `${Math.round(Number(level.size) / largest * 100)}%`;
+  };
+  return element2;
+}
+function booksView(root2, app2, [wantedChannel] = []) {
+  const names = app2.state.channels.map((channel2) => channel2.name);
+  const wanted = names.includes(wantedChannel) ? wantedChannel : names[0];
+  const shown = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
+  const again = () => source.again();
+  const search = h("input", {
+    type: "search",
+    id: "search",
+    placeholder: "Search instruments ( / )",
+    "aria-label": "Search instruments",
+    input: () => {
+      shown.search = search.value;
+      shown.offset = 0;
+      again();
+    }
+  });
+  const channels = h(
+    "select",
+    { "aria-label": "Channel", change: () => {
+      Object.assign(shown, { channel: channels.value, offset: 0, watch: [] });
+      again();
+    } },
+    names.map((name) => h("option", { selected: name === wanted }, name))
+  );
+  const onlyStale = h("input", { type: "checkbox", id: "only-stale", change: () => {
+    shown.stale = onlyStale.checked;
+    shown.offset = 0;
+    again();
+  } });
+  const summary = h("p", { class: "quiet", role: "status" });
+  const list = table(["Instrument", "#Bid", "#Offer", "State"], { class: "instruments" });
+  const [back, forth] = [[-PAGE, "Previous"], [PAGE, "Next"]].map(([by, label]) => h("button", { class: "action", type: "button", click: () => {
+    shown.offset = Math.max(0, shown.offset + by);
+    again();
+  } }, label));
+  const ladders = h("div", { class: "ladders" });
+  const empty = h("p", { class: "card empty" }, "Choose instruments to see their ladders; any number of them, up to 16.");
+  root2.replaceChildren(
+    h(
+      "div",
+      { class: "books" },
+      h(
+        "section",
+        { class: "card" },
+        h(
+          "div",
+          { class: "tools" },
+          names.length > 1 && channels,
+          search,
+          h("label", { for: "only-stale" }, onlyStale, " stale only")
+        ),
+        summary,
+        h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Instruments" }, list),
+        h("div", { class: "tools" }, back, forth)
+      ),
+      h("div", {}, empty, ladders)
+    )
+  );
+  list.parentElement.style.maxHeight = "62vh";
+  const toggle = (instrument2) => {
+    const at = shown.watch.indexOf(instrument2);
+    if (at >= 0) shown.watch.splice(at, 1);
+    else if (shown.watch.length < LADDERS_MAX) shown.watch.push(instrument2);
+    again();
+  };
+  const path = () => {
+    const query = new URLSearchParams({ of: "books", search: shown.search, stale: shown.stale, offset: shown.offset, limit: PAGE, watch: shown.watch.join(",") });
+    if (shown.channel) query.set("channel", shown.channel);
+    return `/api/v1/stream?${query}`;
+  };
+  const take2 = (books2) => {
+    const last = Math.min(books2.matching, shown.offset + books2.books.length);
+    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
+    back.disabled = shown.offset === 0;
+    forth.disabled = last >= books2.matching;
+    keyed(list.body, books2.books, (book) => book.instrument, instrument);
+    if (!shown.watch.length && !shown.hasChosen && books2.is_ready && books2.books.length) {
+      shown.hasChosen = true;
+      shown.watch = books2.books.slice(0, 3).map((book) => book.instrument);
+      again();
+    }
+    for (const element2 of list.body.children) {
+      element2.setAttribute("aria-selected", shown.watch.includes(Number(element2.dataset.instrument)));
+    }
+    keyed(ladders, books2.ladders.filter((book) => shown.watch.includes(book.instrument)), (book) => book.instrument, ladder(toggle));
+    empty.hidden = books2.ladders.length > 0;
+  };
+  const instrument = (book) => {
+    const [bid, offer, state] = [h("td", { class: "num mono" }), h("td", { class: "num mono" }), h("span", { class: "tag" })];
+    const element2 = h(
+      "tr",
+      { "data-instrument": book.instrument, click: () => toggle(book.instrument) },
+      h("td", {}, h("button", { class: "link", type: "button" }, book.name)),
+      bid,
+      offer,
+      h("td", {}, state)
+    );
+    element2.update = (book2) => {
+      text(bid, book2.bid?.price ?? "–");
+      text(offer, book2.offer?.price ?? "–");
+      text(state, book2.status === "fresh" ? "fresh" : words(book2.status));
+      className(state, book2.status === "fresh" ? "tag good" : "tag bad");
+    };
+    return element2;
+  };
+  const source = stream(path, take2);
+  return { update() {
+  }, close: source, search };
+}
+
+// topics.js
+var LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
+var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
+var FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
+function topicRow(isPublisher) {
+  return ({ name }) => {
+    const [samples, rate2, matched] = ["samples", "samples_per_second", "matched"].map((metric) => h("td", { class: "num", "data-metric": metric }));
+    const backlog = h("span", { class: "tag" });
+    const row3 = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate2, matched, isPublisher && h("td", {}, backlog));
+    row3.update = (topic) => {
+      text(samples, count(topic.samples));
+      text(rate2, rate(topic.samples_per_second));
+      text(matched, count(topic.matched));
+      text(backlog, topic.has_backlog == null ? "unknown" : topic.has_backlog ? "not all acknowledged" : "none");
+      className(backlog, topic.has_backlog ? "tag warn" : "tag");
+    };
+    return row3;
+  };
+}
+var PUBLISHER = [
+  ["received", "received_samples"],
+  ["says it wrote", "written_samples"],
+  ["lost", "lost_samples", "bad"],
+  ["missing between", "missing_samples", "bad"],
+  ["last values", "last_values"],
+  ["again or out of order", "duplicate_samples", "warn"]
+];
+function publisherPanel({ at }) {
+  const badge = h("span", { class: "pill" });
+  const stats = PUBLISHER.map(([label, member, level]) => Object.assign(figure("stat", label, member), { member, level }));
+  const element2 = h("section", { class: "panel", "data-publisher": at }, h("div", { class: "head" }, h("h3", {}, `Publisher ${at + 1}`), badge), h("dl", { class: "stats" }, stats));
+  element2.update = ({ of }) => {
+    const [words2, level] = STANDINGS[of.standing] ?? [of.standing, "warn"];
+    text(badge, words2);
+    className(badge, `pill ${level}`);
+    for (const stat of stats) {
+      const value = of[stat.member];
+      stat.set(value == null ? "unknown yet" : count(value), value, value > 0 ? stat.level : void 0);
+    }
+  };
+  return element2;
+}
+function busCard(bus) {
+  const isPublisher = bus.role === "publisher";
+  const badge = h("span", { class: "pill", "data-metric": "status" });
+  const counts = h("dl", { class: "figures" });
+  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["Backlog"] : []]);
+  const publishers = h("div", { class: "columns wide" });
+  const element2 = h(
+    "article",
+    { class: "card" },
+    h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
+    counts,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
+    publishers
+  );
+  element2.update = (bus2) => {
+    text(badge, bus2.status);
+    className(badge, `pill ${LEVELS[bus2.status] ?? ""}`);
+    const counted = Object.entries(bus2.counts).map(([name, count2]) => ({ name, count: count2 }));
+    const shown = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
+    keyed(counts, shown, ({ name }) => name, ({ name }) => {
+      const item = figure("figure", words(name), `bus.${name}`);
+      item.update = ({ count: count2 }) => item.set(count(count2), count2, count2 > 0 ? FAULTS[name] : void 0);
+      return item;
+    });
+    keyed(topics.body, bus2.topics, ({ name }) => name, topicRow(isPublisher));
+    keyed(publishers, bus2.publishers.map((of, at) => ({ of, at })), ({ at }) => at, publisherPanel);
+  };
+  return element2;
+}
+function topicsView(root2) {
+  const none = h("p", { class: "card empty" }, "This process has no topics.");
+  const list = h("div", { class: "stack" });
+  root2.replaceChildren(none, list);
+  return {
+    update({ bus, process: process2 }) {
+      none.hidden = Boolean(bus);
+      keyed(list, bus ? [bus] : [], ({ role }) => role + process2.pid, busCard);
+    },
+    close() {
+    }
+  };
+}
+
+// latency.js
+var HEAT_SECONDS = 300;
+function position(bounds, value) {
+  const at = bounds.findIndex((bound) => value <= bound);
+  if (at < 0) return bounds.length + 0.5;
+  const low = at ? bounds[at - 1] : 0;
+  return at + (value - low) / (bounds[at] - low);
+}
+function latency(title, name, buckets, hue) {
+  const quantiles = ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map((member) => {
+    const label = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9", max_ns: "max" }[member];
+    const element3 = figure("stat", label, `${name}.${member}`);
+    element3.member = member;
+    return element3;
+  });
+  const counted = figure("stat", "measured", `${name}.count`);
+  const bars = h("canvas", { class: "histogram", role: "img" });
+  const map = h("canvas", { class: "heat", role: "img" });
+  const source = h("select", { "aria-label": `${title}: which line` });
+  const element2 = h(
+    "section",
+    { class: "panel", "data-latency": name },
+    h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
+    h("dl", { class: "stats" }, quantiles, counted),
+    bars,
+    h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
+    map
+  );
+  element2.update = (channel2, seconds, bounds, isNewSecond) => {
+    const all = channel2.latencies.filter((latency2) => latency2.name === name);
+    element2.hidden = all.length === 0;
+    const names = all.map((latency2) => latency2.line ?? "all");
+    if (source.options.length !== names.length) {
+      source.replaceChildren(...names.map((line3) => h("option", {}, line3)));
+      source.hidden = names.length < 2;
+    }
+    const shown = all[Math.max(0, source.selectedIndex)];
+    if (!shown) return;
+    for (const item of quantiles) item.set(ns(shown[item.member]), shown[item.member]);
+    counted.set(count(shown.count), shown.count);
+    if (!bounds.length || !isNewSecond) return;
+    const labels = bounds.map((bound) => ns(bound).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 "));
+    const marks = shown.count ? [
+      { label: "p50", at: position(bounds, shown.p50_ns) },
+      { label: "p99", at: position(bounds, shown.p99_ns) },
+      { label: "p99.9", at: position(bounds, shown.p999_ns) }
+    ] : [];
+    histogram(bars, shown.buckets, labels, marks, hue);
+    const words2 = `${title}: p50 ${ns(shown.p50_ns)}, p99 ${ns(shown.p99_ns)}, max ${ns(shown.max_ns)}`;
+    bars.setAttribute("aria-label", words2);
+    map.setAttribute("aria-label", `${words2}, over the last minutes`);
+    heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
+  };
+  text(counted.querySelector("dt"), "measured");
+  return element2;
+}
+
+// sender.js
+var STATS = [
+  ["packets", "sent_packets"],
+  ["no room", "no_room_packets", "bad"],
+  ["lost on purpose", "lost_packets", "warn"],
+  ["sent twice", "duplicated_packets"],
+  ["overtaken", "overtaken_packets"]
+];
+function line(of) {
+  const rate2 = h("span", { "data-metric": "packets_per_second" });
+  const bytes2 = h("small", { "data-metric": "bytes_per_second" });
+  const stats = STATS.map(([label, member, level]) => Object.assign(figure("stat", label, member), { member, level }));
+  const element2 = h(
+    "section",
+    { class: "panel", "data-sent": of.line },
+    h("div", { class: "head" }, h("h3", {}, `To line ${of.line}`), h("span", { class: "push quiet mono" }, of.group)),
+    h("p", { class: "rate" }, rate2, " ", h("small", {}, "packets/s "), bytes2),
+    h("dl", { class: "stats" }, stats)
+  );
+  element2.update = (of2) => {
+    text(rate2, rate(of2.packets_per_second));
+    text(bytes2, `${bytes(of2.bytes_per_second)}/s`);
+    for (const stat of stats) stat.set(count(of2[stat.member]), of2[stat.member], of2[stat.member] > 0 ? stat.level : void 0);
+  };
+  return element2;
+}
+function senderCard() {
+  const lines = h("div", { class: "columns" });
+  const late = ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map((member) => {
+    const label = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9", max_ns: "max" }[member];
+    return Object.assign(figure("stat", label, `late.${member}`), { member });
+  });
+  const element2 = h(
+    "article",
+    { class: "card" },
+    h("div", { class: "head" }, h("h2", {}, "Packets sent")),
+    lines,
+    h("section", { class: "panel" }, h("h3", {}, "Late against the schedule"), h("dl", { class: "stats" }, late))
+  );
+  element2.update = (sender) => {
+    keyed(lines, sender.lines, (of) => of.line, line);
+    for (const stat of late) stat.set(ns(sender.late[stat.member]), sender.late[stat.member]);
+  };
+  return element2;
+}
+
+// timeline.js
+var ROWS = [
+  ["A lost", "b"],
+  ["B lost", "a"],
+  ["gap", "bad"]
+];
+var LEFT = 52;
+function timeline(open2) {
+  const canvas = h("canvas", { class: "time", role: "img" });
+  const element2 = h(
+    "div",
+    {},
+    canvas,
+    h(
+      "p",
+      { class: "legend" },
+      h("span", {}, "▮ lost on one line, brought by the other"),
+      h("span", {}, "◆ open gap"),
+      h("span", {}, "● filled by a snapshot"),
+      h("span", {}, "■ filled by a replay"),
+      h("span", {}, "▲ filled by updates"),
+      h("span", {}, "× void after a reset")
+    )
+  );
+  let shown = [];
+  canvas.addEventListener("click", (event) => {
+    const near = shown.find(({ x }) => Math.abs(x - event.offsetX) < 8);
+    if (near) open2(near.gap);
+  });
+  element2.update = (seconds, gaps, nowMs) => {
+    const drawing = prepare(canvas);
+    if (!drawing) return;
+    const { context, width, height } = drawing;
+    const span2 = Math.max(120, Math.min(600, seconds.length + 5));
+    const x = (ms) => LEFT + (1 - (nowMs - ms) / 1e3 / span2) * (width - LEFT - 8);
+    const tall = (height - 18) / ROWS.length;
+    context.font = "11px system-ui, sans-serif";
+    ROWS.forEach(([label], row3) => {
+      context.fillStyle = colour("quiet");
+      context.textAlign = "left";
+      context.fillText(label, 0, row3 * tall + tall / 2 + 4);
+      context.fillStyle = colour("grid");
+      context.fillRect(LEFT, row3 * tall + 2, width - LEFT, tall - 4);
+    });
+    const step = Math.max(2, (width - LEFT) / span2 - 0.5);
+    for (const second of seconds) {
+      const at = x(second.t * 1e3 + 500);
+      if (at < LEFT) continue;
+      second.lost.forEach((lost, line3) => {
+        if (!lost) return;
+        const high = Math.min(1, 0.25 + Math.log10(1 + lost) / 3) * (tall - 4);
+        context.fillStyle = colour(ROWS[line3][1] === "b" ? "a" : "b");
+        context.fillRect(at, (line3 + 1) * tall - 2 - high, step, high);
+      });
+    }
+    shown = [];
+    for (const gap of gaps) {
+      const at = x(gap.at_ms);
+      if (at < LEFT) continue;
+      shown.push({ x: at, gap });
+      mark(context, at, 2.5 * tall, gap);
+    }
+    context.fillStyle = colour("quiet");
+    context.textAlign = "center";
+    for (let ago = span2 - span2 % 30; ago > 0; ago -= span2 > 240 ? 60 : 30) {
+      context.fillText(`-${ago >= 60 ? `${ago / 60} min` : `${ago} s`}`, x(nowMs - ago * 1e3), height - 3);
+    }
+    const open_ = gaps.filter((gap) => gap.status !== "filled").length;
+    canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${gaps.length} gaps, ${open_} open`);
+  };
+  return element2;
+}
+function mark(context, x, y, gap) {
+  context.fillStyle = colour(gap.status === "filled" ? "good" : "bad");
+  context.strokeStyle = context.fillStyle;
+  context.beginPath();
+  if (gap.status !== "filled") {
+    context.moveTo(x, y - 8);
+    context.lineTo(x + 7, y);
+    context.lineTo(x, y + 8);
+    context.lineTo(x - 7, y);
+    context.fill();
+  } else if (gap.filled_by === "replay") {
+    context.fillRect(x - 5, y - 5, 10, 10);
+  } else if (gap.filled_by === "updates") {
+    context.moveTo(x, y - 6);
+    context.lineTo(x + 6, y + 5);
+    context.lineTo(x - 6, y + 5);
+    context.fill();
+  } else if (gap.filled_by === "reset") {
+    context.lineWidth = 2;
+    context.moveTo(x - 5, y - 5);
+    context.lineTo(x + 5, y + 5);
+    context.moveTo(x + 5, y - 5);
+    context.lineTo(x - 5, y + 5);
+    context.stroke();
+  } else {
+    context.arc(x, y, 5.5, 0, 2 * Math.PI);
+    context.fill();
+  }
+}
+
+// feed.js
+var LEVELS2 = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
+var SPARK_SECONDS = 120;
+var pill = (status) => `pill ${LEVELS2[status] ?? ""}`;
+function line2(state) {
+  const badge = h("span", { class: "pill" });
+  const rate2 = h("span", { "data-metric": "packets_per_second" });
+  const bytes2 = h("small", { "data-metric": "bytes_per_second" });
+  const chart = h("canvas", { class: "spark", role: "img" });
+  const stats = [
+    ["packets", "received_packets", (of) => of.received_packets],
+    ["first", "first_packets", (of) => of.arbitration?.first_packets],
+    ["duplicates", "duplicate_packets", (of) => of.arbitration?.duplicate_packets],
+    ["lost", "lost_seq_nums", (of) => of.arbitration?.lost_seq_nums, "warn"],
+    ["differing", "differing_packets", (of) => of.arbitration?.differing_packets, "bad"],
+    ["late", "late_packets", (of) => of.arbitration?.late_packets, "warn"],
+    ["out of order", "out_of_order_packets", (of) => of.arbitration?.out_of_order_packets],
+    ["unexpected", "unexpected_packets", (of) => of.arbitration?.unexpected_packets, "warn"],
+    ["kernel drops", "dropped_packets", (of) => of.dropped_packets, "bad"],
+    ["malformed", "malformed_packets", (of) => of.malformed_packets, "bad"]
+  ].filter(([, , of]) => of(state) !== void 0);
+  const figures = stats.map(([label, metric, of, level]) => {
+    const element3 = figure("stat", label, metric);
+    element3.update = (state2) => {
+      const value = of(state2);
+      element3.set(count(value), value, value > 0 ? level : void 0);
+    };
+    return element3;
+  });
+  const age = figure("stat", "last packet", "age_ms");
+  const feed = state.feed === "incremental" ? "Line" : words(state.feed);
+  const element2 = h(
+    "section",
+    { class: "panel", "data-line": `${state.feed} ${state.line}` },
+    h(
+      "div",
+      { class: "head" },
+      h("span", { class: `letter ${state.line}`, "aria-hidden": "true" }, state.line.toUpperCase()),
+      h("h3", {}, `${feed} ${state.line.toUpperCase()}`),
+      badge,
+      h("span", { class: "push quiet mono" }, state.group)
+    ),
+    h("p", { class: "rate" }, rate2, " ", h("small", {}, "packets/s "), bytes2),
+    chart,
+    h("dl", { class: "stats" }, figures, age)
+  );
+  element2.update = (state2, seconds) => {
+    text(badge, words(state2.status));
+    className(badge, pill(state2.status));
+    const level = LEVELS2[state2.status];
+    className(element2, level === "good" || state2.status === "waiting" ? "panel" : `panel ${level}`);
+    text(rate2, rate(state2.packets_per_second));
+    text(bytes2, `${bytes(state2.bytes_per_second)}/s`);
+    age.set(`${span(state2.age_ms)} ago`, state2.age_ms, level === "bad" ? "bad" : void 0);
+    figures.forEach((item) => item.update(state2));
+    chart.hidden = state2.feed !== "incremental";
+    if (!seconds || chart.hidden) return;
+    const at = state2.line === "a" ? 0 : 1;
+    const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
+    spark(chart, values, state2.line);
+    chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
+  };
+  return element2;
+}
+var FIGURES = [
+  ["messages/s", "messages_per_second", (of) => of.messages_per_second, rate],
+  ["messages", "messages", (of) => of.messages],
+  ["packets in order", "delivered_packets", (of) => of.delivered_packets],
+  ["gaps", "declared_gaps", (of) => of.declared_gaps, count, "bad"],
+  ["numbers lost", "missing_seq_nums", (of) => of.missing_seq_nums, count, "bad"],
+  ["failed packets", "failed_packets", (of) => of.failed_packets, count, "bad"],
+  ["fresh books", "books.fresh", (of) => of.books.fresh],
+  ["stale books", "books.stale", (of) => sum(of.books.stale), count, "warn"],
+  ["waiting packets", "held_packets", (of) => of.held_packets],
+  ["resets", "sequence_resets", (of) => of.sequence_resets]
+];
+var sum = (counts) => Object.values(counts).reduce((sum2, count2) => sum2 + count2, 0);
+function books() {
+  const bar = h("div", { class: "stacked", role: "img" });
+  const stale = table(["Instrument", "Stale because"]);
+  const stats = [
+    ["waiting updates", "books.waiting_updates", "waiting_updates"],
+    ["applied", "books.applied_updates", "applied_updates"],
+    ["recovered", "books.recovered_books", "recovered_books"],
+    ["verified", "books.verified_snapshots", "verified_snapshots"],
+    ["mismatched", "books.mismatched_snapshots", "mismatched_snapshots"],
+    ["inconsistent", "books.inconsistent_books", "inconsistent_books"]
+  ].map(([label, metric, member]) => {
+    const element3 = figure("stat", label, metric);
+    element3.member = member;
+    return element3;
+  });
+  const none = h("p", { class: "empty" }, "Every book is fresh.");
+  const element2 = h(
+    "section",
+    { class: "panel" },
+    h("h3", {}, "Books and recovery"),
+    bar,
+    h("dl", { class: "stats" }, stats),
+    none,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Stale books" }, stale)
+  );
+  element2.update = (books2) => {
+    const all = sum(books2.stale);
+    const shares = [["fresh", books2.fresh, `${books2.fresh} fresh`]];
+    for (const [reason, count2] of Object.entries(books2.stale)) {
+      shares.push(["stale", count2, `${count2} stale: ${words(reason)}`]);
+    }
+    keyed(
+      bar,
+      shares.filter(([, count2]) => count2 > 0),
+      ([kind, , title]) => kind + title.replace(/^\d+/, ""),
+      ([kind]) => h("span", { class: kind })
+    );
+    shares.filter(([, count2]) => count2 > 0).forEach(([, count2, title], at) => {
+      bar.children[at].style.flexGrow = count2;
+      bar.children[at].title = title;
+    });
+    bar.setAttribute("aria-label", shares.map(([, , title]) => title).join(", "));
+    for (const item of stats) item.set(count(books2[item.member]), books2[item.member]);
+    const hasBooks = books2.fresh + all > 0;
+    text(none, hasBooks ? "Every book is fresh." : "No books: the feed has none, or no message named an instrument yet.");
+    none.hidden = all > 0;
+    stale.hidden = all === 0;
+    keyed(
+      stale.body,
+      books2.stale_books,
+      (book) => book.instrument,
+      (book) => {
+        const why = h("span", { class: "tag warn" });
+        const words2 = h("span", { class: "quiet" });
+        const row3 = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2));
+        row3.update = (book2) => {
+          text(why, words(book2.reason));
+          text(words2, book2.text);
+        };
+        return row3;
+      }
+    );
+  };
+  return element2;
+}
+var HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
+function gapRow(channel2) {
+  return (gap) => {
+    const state = h("span", { class: "tag" });
+    const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
+    const packets = h("span");
+    const row3 = h(
+      "tr",
+      { "data-gap": gap.id },
+      h("td", { class: "mono" }, clock(gap.at_ms)),
+      h("td", { class: "num mono", "data-metric": "first" }, gap.first),
+      h("td", { class: "num", "data-metric": "count" }, count(gap.count)),
+      h("td", {}, state, " ", after),
+      h("td", {}, packets)
+    );
+    row3.update = (gap2) => {
+      const isFilled = gap2.status === "filled";
+      text(state, isFilled ? `filled by ${HOW[gap2.filled_by]} after` : gap2.status);
+      text(after, span(gap2.filled_after_ms));
+      after.hidden = !isFilled;
+      className(state, isFilled ? "tag good" : "tag bad");
+      keyed(
+        packets,
+        gap2.packets.slice(-1),
+        (id) => id,
+        (id) => h("a", { href: `#packets/${encodeURIComponent(channel2)}/${id}` }, "packets around it")
+      );
+    };
+    return row3;
+  };
+}
+function events(channel2) {
+  const rows = table(["Time", "Kind", "What", "Packet"]);
+  const dropped = h("p", { class: "quiet" });
+  const none = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const element2 = h(
+    "section",
+    { class: "panel" },
+    h("h3", {}, "Events"),
+    dropped,
+    none,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows)
+  );
+  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", snapshot: "good" };
+  element2.update = (events2, droppedCount) => {
+    dropped.hidden = droppedCount === 0;
+    text(dropped, `${count(droppedCount)} more were not kept: they came too fast.`);
+    none.hidden = events2.length > 0;
+    rows.hidden = events2.length === 0;
+    keyed(
+      rows.body,
+      events2,
+      (event) => event.id,
+      (event) => h(
+        "tr",
+        {},
+        h("td", { class: "mono" }, clock(event.at_ms)),
+        h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
+        h("td", {}, event.text),
+        h("td", {}, event.packet && h("a", { href: `#packets/${encodeURIComponent(channel2)}/${event.packet}` }, "explain"))
+      )
+    );
+  };
+  return element2;
+}
+function channel(app2) {
+  return (state) => {
+    const badge = h("span", { class: "pill", "data-metric": "status" });
+    const next = h("span", { "data-metric": "next_seq_num" });
+    const note = h("span", { class: "quiet" }, "next number ", next);
+    const replacement = h("span", { class: "tag warn", hidden: true }, "new templates wait for a reset");
+    const failure = h("p", { class: "error", role: "alert", hidden: true });
+    const exportHistory = async () => {
+      failure.hidden = true;
+      try {
+        await app2.exportHistory(state.name);
+      } catch (error) {
+        failure.hidden = false;
+        text(failure, `Not exported: ${error.message}`);
+      }
+    };
+    const figures = FIGURES.map(([label, metric, of, write = count, level]) => {
+      const element3 = figure("figure", label, metric);
+      element3.update = (state2) => {
+        const value = of(state2);
+        element3.set(write(value), value, value > 0 ? level : void 0);
+      };
+      return element3;
+    });
+    const lines = h("div", { class: "columns" });
+    const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
+    const none = h("p", { class: "empty" }, "No gap: everything that one line lost, the other brought.");
+    const time = timeline((gap) => {
+      document.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
+      const id = gap.packets.at(-1);
+      if (id) location.hash = `#packets/${encodeURIComponent(state.name)}/${id}`;
+    });
+    const ofBooks = books();
+    const ofEvents = events(state.name);
+    const times = [
+      latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
+      latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
+      latency("Applying a message to books", "book_time", "book_buckets", "good"),
+      latency("Publishing", "publish_time", "publish_buckets", "a")
+    ];
+    const element2 = h(
+      "article",
+      { class: "card", "data-channel": state.name, "aria-label": `Channel ${state.name}` },
+      h(
+        "div",
+        { class: "head" },
+        h("h2", {}, state.name),
+        badge,
+        note,
+        replacement,
+        h(
+          "span",
+          { class: "push" },
+          h("button", { class: "link", type: "button", click: exportHistory }, "Export the last hour")
+        )
+      ),
+      failure,
+      h("dl", { class: "figures" }, figures),
+      lines,
+      h(
+        "section",
+        { class: "panel" },
+        h("h3", {}, "Losses and gaps"),
+        time,
+        none,
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)
+      ),
+      h("div", { class: "columns wide" }, times),
+      h("div", { class: "columns wide" }, ofBooks, ofEvents)
+    );
+    element2.update = (state2) => {
+      const history2 = app2.history(state2.name);
+      text(badge, words(state2.status));
+      className(badge, pill(state2.status));
+      text(next, state2.next_seq_num ?? "–");
+      replacement.hidden = !state2.is_replacement_waiting;
+      figures.forEach((item) => item.update(state2));
+      keyed(lines, state2.lines, (line3) => `${line3.feed}${line3.line}`, line2);
+      state2.lines.forEach((of, at) => lines.children[at].update(of, app2.isNewSecond && history2.seconds));
+      keyed(gaps.body, state2.gaps, (gap) => gap.id, gapRow(state2.name));
+      gaps.hidden = state2.gaps.length === 0;
+      none.hidden = state2.gaps.length > 0;
+      ofBooks.update(state2.books);
+      ofEvents.update(state2.events, state2.dropped_events);
+      if (app2.isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
+      for (const item of times) item.update(state2, history2.seconds, history2.bounds, app2.isNewSecond);
+    };
+    return element2;
+  };
+}
+function feedView(root2, app2) {
+  const none = h("p", { class: "card empty" }, "This process receives no feed.");
+  const list = h("div", { class: "stack" });
+  const senders = h("div", { class: "stack" });
+  root2.replaceChildren(none, senders, list);
+  return {
+    update(state) {
+      none.hidden = state.channels.length > 0 || state.sender !== null;
+      keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
+      keyed(list, state.channels, (of) => of.name, channel(app2));
+    },
+    close() {
+    }
+  };
+}
+
+// fix.js
+var WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
+var LEVELS3 = { logged_on: "good", connected: "warn", disconnected: "bad" };
+var COUNTERS = [
+  ["received", "received"],
+  ["delivered", "delivered"],
+  ["sent", "sent"],
+  ["resent", "sent again"],
+  ["resend_requests", "resend requests", "warn"],
+  ["rejected", "rejected", "warn"],
+  ["refused", "refused by peer", "warn"],
+  ["garbled", "garbled", "bad"],
+  ["duplicates", "duplicates"],
+  ["logons", "logons"]
+];
+var ACTS = [
+  ["logout", "Log out", "A Logout is sent; an initiator connects again."],
+  ["reset", "Reset numbers", "Both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag. Messages that were not delivered are lost."],
+  ["disable", "Disable", "The session is logged out and lets nobody in until it is enabled."],
+  ["enable", "Enable", "The session connects or lets its peer in again."],
+  ["numbers", "Set numbers", "Both sides must agree on them, or the session ends with its next message. It must be disconnected."]
+];
+var MARKS = {
+  logon: ["▲", "good", "logged on"],
+  gap: ["◆", "bad", "messages missing, asked for again"],
+  resend: ["●", "warn", "the peer asks for messages again"],
+  reset: ["×", "purple", "numbers reset"],
+  end: ["■", "quiet", "session ended"],
+  other: ["·", "warn", "anything else"]
+};
+var TIMELINE_MS = 6e5;
+var markOf = (kind) => MARKS[kind] ?? (kind.startsWith("end") ? MARKS.end : MARKS.other);
+function timeline2() {
+  const canvas = h("canvas", { class: "time", role: "img" });
+  canvas.style.height = "46px";
+  const element2 = h(
+    "div",
+    {},
+    canvas,
+    h("p", { class: "legend" }, Object.values(MARKS).map(([shape, , words2]) => h("span", {}, `${shape} ${words2}`)))
+  );
+  element2.update = (events2, nowMs) => {
+    const drawing = prepare(canvas);
+    if (!drawing) return;
+    const { context, width, height } = drawing;
+    context.fillStyle = colour("grid");
+    context.fillRect(0, 8, width, height - 26);
+    const x = (ms) => width - 10 - (nowMs - ms) / TIMELINE_MS * (width - 20);
+    context.font = "14px system-ui, sans-serif";
+    context.textAlign = "center";
+    const shown = events2.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
+    for (const { kind, at_ms } of shown) {
+      const [shape, hue] = markOf(kind);
+      context.fillStyle = colour(hue);
+      context.fillText(shape, x(at_ms), (height - 18) / 2 + 9);
+    }
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = colour("quiet");
+    for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 6e4), height - 3);
+    canvas.setAttribute("aria-label", `${shown.length} events in the last 10 minutes`);
+  };
+  return element2;
+}
+var EVENT_LEVELS = { logon: "good", resend: "warn", reset: "warn", gap: "bad" };
+function eventRow({ at_ms, kind, text: text2 }) {
+  return h("tr", {}, h("td", { class: "mono" }, clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, words(kind))), h("td", {}, text2));
+}
+function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fields }) {
+  const rows = table(["#Tag", "Field", "Value"]);
+  rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
+  return h("details", {}, h(
+    "summary",
+    {},
+    h("span", { class: "mono" }, time.slice(9, 21)),
+    " ",
+    direction === "in" ? "← received" : "→ sent",
+    " ",
+    h("strong", {}, name || `MsgType ${msg_type}`),
+    ` ${seq_num} `,
+    is_resent && h("span", { class: "tag warn" }, "sent again")
+  ), rows);
+}
+function confirm(session, [act, label, consequence]) {
+  const error = h("p", { class: "error", role: "alert" });
+  const token2 = h("input", { type: "password", autocomplete: "off", required: true });
+  token2.value = sessionStorage.getItem("admin-token") ?? "";
+  const [sender, target] = [session.next_sender, session.next_target].map((value) => h("input", { type: "number", min: "1", value: String(value) }));
+  const field = (name, input) => h("label", { class: "field" }, name, input);
+  const dialog = h(
+    "dialog",
+    { "aria-label": `${label}: ${session.name}` },
+    h(
+      "form",
+      { submit: async (event) => {
+        event.preventDefault();
+        sessionStorage.setItem("admin-token", token2.value);
+        const body = act === "numbers" ? { next_sender: Number(sender.value), next_target: Number(target.value) } : {};
+        try {
+          await post(`/sessions/${encodeURIComponent(session.name)}/${act}`, body, token2.value);
+          dialog.close();
+        } catch (failure) {
+          text(error, failure.message);
+        }
+      } },
+      h("h2", {}, `${label}: ${session.sender_comp_id} → ${session.target_comp_id}`),
+      h("p", {}, consequence),
+      act === "numbers" && h("div", { class: "tools" }, field("Next to send", sender), field("Next expected", target)),
+      field("Token of administration", token2),
+      error,
+      h(
+        "div",
+        { class: "tools" },
+        h("button", { class: "action primary", type: "submit" }, label),
+        h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel")
+      )
+    )
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+function card(session) {
+  const badge = h("span", { class: "pill", "data-metric": "state" });
+  const peer = h("span", { class: "quiet mono" });
+  const figures = [
+    ["next to send", "next_sender"],
+    ["next expected", "next_target"],
+    ["waiting", "queued", "warn"]
+  ].map(([label, member, level]) => Object.assign(figure("figure", label, `fix.${member}`), { member, level }));
+  const counters = COUNTERS.map(([member, label, level]) => Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level }));
+  const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) => Object.assign(figure("figure", label, `fix.${member}`), { member }));
+  const line3 = timeline2();
+  const events2 = table(["Time", "Kind", "What"]);
+  const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const messages = h("div", { class: "messages" });
+  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
+  const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open or the pointer is over it.");
+  let latest = session;
+  const acts = ACTS.map((act) => {
+    const kind = act[0] === "reset" || act[0] === "numbers" ? "action danger" : "action";
+    const button = h("button", { class: kind, type: "button", click: () => confirm(latest, act) }, act[1]);
+    button.act = act[0];
+    return button;
+  });
+  const element2 = h(
+    "article",
+    { class: "card", "data-session": session.name },
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, `${session.sender_comp_id} → ${session.target_comp_id}`),
+      badge,
+      h("span", { class: "tag" }, session.begin_string),
+      h("span", { class: "quiet" }, session.role),
+      peer,
+      h("span", { class: "push tools" }, acts)
+    ),
+    h("dl", { class: "figures" }, figures, rates),
+    h("dl", { class: "stats" }, counters),
+    h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line3),
+    h(
+      "div",
+      { class: "columns wide" },
+      h(
+        "section",
+        { class: "panel" },
+        h("h3", {}, "Events"),
+        noEvents,
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events2)
+      ),
+      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)
+    )
+  );
+  element2.update = (session2) => {
+    latest = session2;
+    text(badge, session2.enabled ? WORDS[session2.state] : "disabled");
+    className(badge, `pill ${session2.enabled ? LEVELS3[session2.state] : "warn"}`);
+    text(peer, session2.peer ?? "");
+    for (const item of figures) {
+      const value = session2[item.member];
+      item.set(count(value), value, item.level && value > 0 ? item.level : void 0);
+    }
+    for (const item of counters) {
+      const value = session2.counters[item.member];
+      item.set(count(value), value, item.level && value > 0 ? item.level : void 0);
+    }
+    for (const item of rates) item.set(rate(session2[item.member]), session2[item.member]);
+    line3.update(session2.events, Date.now());
+    keyed(events2.body, session2.events, ({ id }) => id, eventRow);
+    noEvents.hidden = session2.events.length > 0;
+    events2.hidden = session2.events.length === 0;
+    const isHeld = messages.matches(":hover, :focus-within") || messages.querySelector("details[open]") !== null;
+    held.hidden = !isHeld;
+    if (!isHeld) keyed(messages, session2.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
+    noMessages.hidden = session2.messages.length > 0;
+    for (const button of acts) {
+      button.hidden = button.act === "enable" ? session2.enabled : button.act === "disable" ? !session2.enabled : false;
+      button.disabled = button.act === "logout" && session2.state !== "logged_on";
+    }
+  };
+  return element2;
+}
+function fixView(root2, app2) {
+  const none = h("p", { class: "card empty" });
+  const list = h("div", { class: "stack" });
+  const refused = h("p", { class: "quiet" });
+  root2.replaceChildren(none, list, refused);
+  return {
+    update(state) {
+      const sessions = state.fix?.sessions ?? [];
+      text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
+      none.hidden = sessions.length > 0;
+      keyed(list, sessions, (session) => session.name, card);
+      const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count2]) => count2 > 0);
+      text(refused, reasons.map(([reason, count2]) => `${count(count2)} connections refused: ${words(reason)}`).join("; "));
+    },
+    close() {
+    }
+  };
+}
+
+// packets.js
+var TITLES = ["offset", "bytes", "field", "type", "op", "bit", "value", "dictionary"];
+var HEX_MAX = 16 << 20;
+var PACKET_HEX_MAX = 2 * 65535;
+var BYTES_SHOWN = 2048;
+var LINES_SHOWN = 500;
+function colours(explanation, count2) {
+  const kinds = [];
+  let at = 0;
+  let index = 0;
+  const put = (from, len, kind, row3) => {
+    const end = Math.min(from + len, count2);
+    for (let byte = from; byte < end; byte += 1) kinds[byte] = { kind, row: row3 };
+  };
+  for (const part of explanation.parts) {
+    if (part.kind === "preamble") put(at, part.len, "k-pre", "preamble");
+    if (part.kind !== "message") continue;
+    let field = "";
+    for (const line3 of part.lines) {
+      const [offset, bytes2, name] = line3.cells;
+      if (name.trim()) {
+        field = name.trim();
+        if (bytes2 && field !== "presence map" && field !== "template id") index += 1;
+      }
+      if (!offset || !bytes2 || bytes2.startsWith("and ")) continue;
+      const kind = field === "presence map" ? "k-map" : field === "template id" ? "k-tid" : `k-${index % 2}`;
+      put(Number(offset), bytes2.split(" ").length, kind, field);
+    }
+    at = part.offset + (part.len ?? 0);
+    if (part.error) {
+      for (let byte = part.offset; byte < count2; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
+    }
+  }
+  return kinds;
+}
+function portions(parent, count2, portion, noun, make) {
+  let shown = 0;
+  const more = h("button", { class: "link", type: "button", click: () => next() });
+  const next = () => {
+    const end = Math.min(count2, shown + portion);
+    parent.append(...make(shown, end));
+    shown = end;
+    more.hidden = shown === count2;
+    text(more, `${count(count2 - shown)} more ${noun}: show some`);
+  };
+  next();
+  return more;
+}
+function range({ cells: [offset, hex] }) {
+  if (!offset || !hex) return [];
+  return Array.from({ length: hex.split(" ").length }, (_, at) => Number(offset) + at);
+}
+function link(bytes2, rows) {
+  const mark2 = (isHot) => ({ target }) => {
+    const byte = target.closest("[data-byte]");
+    if (byte) rows.get(Number(byte.dataset.byte))?.classList.toggle("hot", isHot);
+    const row3 = target.closest("tr");
+    for (const at of row3?.bytes ?? []) bytes2.children[at]?.classList.toggle("hot", isHot);
+    row3?.classList.toggle("hot", isHot);
+  };
+  return (element2) => {
+    element2.addEventListener("pointerover", mark2(true));
+    element2.addEventListener("pointerout", mark2(false));
+    return element2;
+  };
+}
+function explained(explanation) {
+  const { hex } = explanation;
+  const count2 = hex.length / 2;
+  const rows = /* @__PURE__ */ new Map();
+  const bytes2 = h("div", { class: "all-bytes", role: "img", "aria-label": `${count2} bytes` });
+  const linked = link(bytes2, rows);
+  let kinds = [];
+  const moreBytes = portions(bytes2, count2, BYTES_SHOWN, "bytes", (from, to) => {
+    kinds = colours(explanation, to);
+    return Array.from({ length: to - from }, (_, index) => {
+      const offset = from + index;
+      const of = kinds[offset];
+      const title = `offset ${offset}: ${of?.row ?? "?"}`;
+      return h("span", { class: of?.kind, title, "data-byte": offset }, hex.slice(2 * offset, 2 * offset + 2));
+    });
+  });
+  const part = (part2) => {
+    if (part2.kind === "preamble") {
+      return h("p", { class: "quiet" }, `${part2.len} bytes before the messages`, part2.seq_num && `: sequence number ${part2.seq_num}`);
+    }
+    if (part2.kind === "wrong") return h("p", { class: "error" }, part2.text);
+    const lines = linked(table(TITLES, { class: "explain" }));
+    const moreLines = portions(lines.body, part2.lines.length, LINES_SHOWN, "lines", (from, to) => part2.lines.slice(from, to).map((line3) => {
+      const row3 = h("tr", {}, line3.cells.map((cell, at) => h("td", { class: line3.styles[at] }, cell)));
+      row3.bytes = range(line3);
+      row3.bytes.forEach((byte) => rows.set(byte, row3));
+      return row3;
+    }));
+    return h(
+      "section",
+      {},
+      h("h3", {}, part2.len == null ? `Message at ${part2.offset}, cut short by an error` : `Message at ${part2.offset}, ${part2.len} bytes`),
+      h("div", { class: "scroll tall-table", tabindex: "0", role: "region", "aria-label": `Message at ${part2.offset}` }, lines),
+      moreLines,
+      part2.omitted > 0 && h("p", { class: "quiet" }, `and ${part2.omitted} more lines`),
+      part2.error && h("p", { class: "error" }, part2.error)
+    );
+  };
+  return [
+    explanation.remark && h("p", { class: "tag warn" }, explanation.remark),
+    linked(bytes2),
+    moreBytes,
+    h(
+      "p",
+      { class: "legend" },
+      h("span", { class: "k-pre" }, " preamble "),
+      h("span", { class: "k-map" }, " presence map "),
+      h("span", { class: "k-tid" }, " template id "),
+      h("span", { class: "k-0" }, " fields, "),
+      h("span", { class: "k-1" }, " in turn "),
+      h("span", { class: "k-err" }, " not decoded ")
+    ),
+    ...explanation.parts.map(part)
+  ].filter(Boolean);
+}
+var HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+var CHUNK = 1 << 18;
+async function hexOf(file) {
+  const bytes2 = new Uint8Array(await file.arrayBuffer());
+  const pieces = [];
+  for (let at = 0; at < bytes2.length; at += CHUNK) {
+    pieces.push(Array.from(bytes2.subarray(at, at + CHUNK), (byte) => HEX[byte]).join(""));
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return pieces.join("");
+}
+function ownPacket(show2) {
+  const field = (label, input) => h("label", { class: "field" }, label, input);
+  const hex = h("textarea", { spellcheck: "false", placeholder: "c0 81 85 …" });
+  const templates = h("textarea", { spellcheck: "false", placeholder: "<templates>…</templates>" });
+  const framing = h("input", { type: "text", placeholder: "none, cme, moex-forts, preamble=4,seq=0:4:be …" });
+  const reset = h("select", {}, ["", "packet", "message", "template", "never"].map((name) => h("option", { value: name }, name || "as the framing says")));
+  const index = h("input", { type: "number", min: "0", value: "0" });
+  const capture = h("p", { class: "quiet" }, "Or drop a capture file and a template file here.");
+  const error = h("p", { class: "error", role: "alert" });
+  const dropped = { capture: null };
+  const form = h(
+    "form",
+    { class: "card", submit: async (event) => {
+      event.preventDefault();
+      text(error, "");
+      if (!dropped.capture && hex.value.length > 2 * PACKET_HEX_MAX) {
+        text(error, "No UDP packet is so long. Drop a capture file instead.");
+        return;
+      }
+      try {
+        const body = dropped.capture ? { hex: dropped.capture, is_capture: true, packet: Number(index.value) } : { hex: hex.value };
+        Object.assign(body, { templates: templates.value, framing: framing.value, reset: reset.value });
+        show2("Your packet", (await post("/api/v1/explain", body)).explanation);
+      } catch (failure) {
+        text(error, failure.message);
+      }
+    } },
+    h("h2", {}, "Explain your own"),
+    h("p", { class: "quiet" }, "Decoded by this process with the limits of any input; nothing is kept."),
+    field("A packet in hexadecimal", hex),
+    field("Templates", templates),
+    h("div", { class: "tools" }, field("Framing", framing), field("Dictionaries are emptied", reset), field("Packet of a capture", index)),
+    capture,
+    h("div", { class: "tools" }, h("button", { class: "action primary", type: "submit" }, "Explain")),
+    error
+  );
+  const over = (isOver) => (event) => {
+    event.preventDefault();
+    form.classList.toggle("dropping", isOver);
+  };
+  form.addEventListener("dragover", over(true));
+  form.addEventListener("dragleave", over(false));
+  form.addEventListener("drop", async (event) => {
+    over(false)(event);
+    for (const file of event.dataTransfer.files) {
+      if (/\.(xml|fastxml)$/i.test(file.name)) {
+        templates.value = await file.text();
+      } else if (file.size * 2 > HEX_MAX) {
+        text(error, `${file.name} is longer than ${bytes(HEX_MAX / 2)}`);
+      } else {
+        dropped.capture = await hexOf(file);
+        text(capture, `Capture ${file.name}, ${bytes(file.size)}`);
+      }
+    }
+  });
+  hex.addEventListener("input", () => {
+    dropped.capture = null;
+  });
+  return form;
+}
+function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
+  const names = app2.state.channels.map((channel2) => channel2.name);
+  const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
+  const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
+  const title = h("h2");
+  const body = h("div", { class: "stack" });
+  const detail = h("section", { class: "card", "aria-live": "polite" }, title, body);
+  const show2 = (name, explanation) => {
+    text(title, name);
+    body.replaceChildren(...explained(explanation));
+    detail.dataset.packet = chosen.id ?? "";
+  };
+  const open2 = async (id) => {
+    chosen.id = String(id);
+    try {
+      const { packet, explanation } = await get(`/api/v1/packets/${id}?channel=${encodeURIComponent(chosen.channel)}`);
+      const number = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
+      show2(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${clock(packet.at_ms)}`, explanation);
+      if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
+    } catch (failure) {
+      text(title, "Not to be explained");
+      body.replaceChildren(h("p", { class: "error" }, failure.message));
+    }
+    mark2();
+  };
+  const mark2 = () => {
+    for (const element2 of list.body.children) element2.setAttribute("aria-selected", element2.dataset.packet === chosen.id);
+  };
+  const channels = h(
+    "select",
+    { "aria-label": "Channel", change: () => {
+      chosen.channel = channels.value;
+      source.again();
+    } },
+    names.map((name) => h("option", { selected: name === chosen.channel }, name))
+  );
+  const hold = h("input", { type: "checkbox", id: "hold" });
+  root2.replaceChildren(
+    h(
+      "div",
+      { class: "packets" },
+      h(
+        "section",
+        { class: "card" },
+        h(
+          "div",
+          { class: "head" },
+          h("h2", {}, "Packets"),
+          names.length > 1 && channels,
+          h("label", { class: "push", for: "hold" }, hold, " hold the list")
+        ),
+        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones."),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)
+      ),
+      h("div", {}, detail)
+    ),
+    ownPacket(show2)
+  );
+  list.parentElement.style.maxHeight = "70vh";
+  text(title, "Choose a packet");
+  const LEVEL = { failed: "bad", around: "warn", recent: "" };
+  const WORD = { failed: "failed", around: "near it", recent: "" };
+  const take2 = ({ packets }) => {
+    if (hold.checked) return;
+    keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) => h(
+      "tr",
+      { "data-packet": packet.id, click: () => open2(packet.id) },
+      h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, clock(packet.at_ms))),
+      h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
+      h("td", { class: "num mono" }, packet.seq_num ?? "–"),
+      h("td", { class: "num" }, packet.len),
+      h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))
+    ));
+    if (chosen.id === void 0 && packets.length) open2(packets[0].id);
+    mark2();
+  };
+  const path = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
+  const source = names.length ? stream(path, take2) : Object.assign(() => {
+  }, { again() {
+  } });
+  if (wantedPacket) open2(wantedPacket);
+  className(detail, "card");
+  return { update() {
+  }, close: source };
+}
+
+// processes.js
+var EVERY_MS = 1e3;
+var address = (name) => name ? `?process=${encodeURIComponent(name)}` : location.pathname;
+function chooser(all) {
+  const select = h(
+    "select",
+    { "aria-label": "Process", change: () => {
+      location.href = address(select.value);
+    } },
+    h("option", { value: "", selected: !process }, "All processes"),
+    all.map(({ name }) => h("option", { value: name, selected: name === process }, name))
+  );
+  return select;
+}
+function row2({ name }) {
+  const [command, channels, rate2, gaps, stale, sessions, up] = Array.from({ length: 7 }, () => h("td"));
+  for (const cell of [rate2, gaps, stale]) cell.className = "num";
+  const badge = h("span", { class: "pill" });
+  const why = h("span", { class: "quiet" });
+  const element2 = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate2, gaps, stale, sessions, up);
+  element2.update = (of) => {
+    const reasons = of.error ? [of.error] : of.not_ready;
+    text(badge, of.error ? "no answer" : reasons.length ? "not ready" : "ready");
+    className(badge, of.error ? "pill bad" : reasons.length ? "pill warn" : "pill good");
+    text(why, reasons.slice(0, 2).join("; "));
+    why.title = reasons.join("\n");
+    text(command, of.error ? of.address : `${of.command} ${of.version}`);
+    text(channels, of.channels.map((channel2) => `${channel2.name}: ${words(channel2.status)}`).join(", "));
+    const sum2 = (member) => count(of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0));
+    text(rate2, of.channels.length ? sum2("messages_per_second") : "");
+    text(gaps, of.channels.length ? sum2("declared_gaps") : "");
+    text(stale, of.channels.length ? sum2("stale") : "");
+    text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
+    text(up, of.error ? "" : span(of.uptime_ms));
+  };
+  return element2;
+}
+function overview(root2, tell2) {
+  const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  root2.replaceChildren(h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "Processes"),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
+  ));
+  const look = async () => {
+    try {
+      const known = await processes();
+      keyed(all.body, known, ({ name }) => name, row2);
+      tell2(true, known.filter((of) => of.error || of.not_ready.length).length);
+    } catch {
+      tell2(false, 0);
+    }
+    setTimeout(look, EVERY_MS);
+  };
+  look();
+}
+
+// app.js
+var SECONDS_MAX = 3600;
+var VIEWS = [
+  ["feed", "Feed", feedView],
+  ["books", "Books", booksView],
+  ["packets", "Packets", packetsView],
+  ["fix", "FIX", fixView],
+  ["topics", "Topics", topicsView]
+];
+var element = (id) => document.getElementById(id);
+var root = element("view");
+var histories = /* @__PURE__ */ new Map();
+var app = {
+  state: null,
+  isNewSecond: false,
+  history: (channel2) => histories.get(channel2) ?? { seconds: [], bounds: [] },
+  exportHistory: (channel2) => download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel2)}`, `tickwire-${channel2}.csv`)
+};
+var view;
+var tabs = VIEWS.map(([name, label], at) => h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
+element("tabs").append(...tabs);
+function show() {
+  const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const at = Math.max(0, VIEWS.findIndex(([known]) => known === name));
+  tabs.forEach((tab, index) => {
+    if (index === at) tab.firstChild.setAttribute("aria-current", "page");
+    else tab.firstChild.removeAttribute("aria-current");
+  });
+  view?.close();
+  document.title = `${VIEWS[at][1]} · Tickwire monitor`;
+  root.dataset.view = VIEWS[at][0];
+  view = VIEWS[at][2](root, app, rest);
+  app.isNewSecond = true;
+  view.update(app.state);
+}
+function load(channel2) {
+  if (histories.has(channel2)) return;
+  const history2 = { seconds: [], bounds: [] };
+  histories.set(channel2, history2);
+  get(`/api/v1/history?channel=${encodeURIComponent(channel2)}`).then(({ bounds_ns, seconds }) => {
+    history2.bounds = bounds_ns;
+    history2.seconds = [...seconds, ...history2.seconds.filter((second) => !(second.t <= seconds.at(-1)?.t))];
+    app.isNewSecond = true;
+    if (view && app.state) view.update(app.state);
+  }, () => histories.delete(channel2));
+}
+function add({ name, second }) {
+  load(name);
+  const { seconds } = app.history(name);
+  if (!second || seconds.at(-1)?.t >= second.t) return false;
+  seconds.push(second);
+  if (seconds.length > SECONDS_MAX) seconds.shift();
+  return true;
+}
+function take(state) {
+  const isFirst = app.state === null;
+  if (!isFirst && state.process.pid !== app.state.process.pid) histories.clear();
+  app.state = state;
+  app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
+  const { process: process2 } = state;
+  text(element("process"), `${process2.command} ${process2.version} · process ${process2.pid} · up ${span(process2.uptime_ms)}`);
+  const ready = element("ready");
+  const reasons = process2.not_ready;
+  text(ready, reasons.length ? `not ready: ${reasons.length > 1 ? `${reasons.length} reasons` : reasons[0]}` : "ready");
+  ready.title = reasons.join("\n");
+  className(ready, reasons.length ? "pill warn" : "pill good");
+  root.dataset.version = state.version;
+  if (isFirst) show();
+  else view.update(state);
+}
+function tell(isLive) {
+  const connection = element("connection");
+  text(connection, isLive ? "live" : "connection lost, trying again");
+  className(connection, isLive ? "pill good" : "pill bad");
+  root.classList.toggle("stale", !isLive);
+}
+function setTheme(name) {
+  document.documentElement.className = name;
+  localStorage.setItem("theme", name);
+  app.isNewSecond = true;
+  if (view && app.state) view.update(app.state);
+}
+var prefersDark = matchMedia("(prefers-color-scheme: dark)");
+setTheme(localStorage.getItem("theme") ?? (prefersDark.matches ? "dark" : "light"));
+element("theme").addEventListener("click", () => setTheme(document.documentElement.className === "dark" ? "light" : "dark"));
+addEventListener("hashchange", () => app.state && show());
+addEventListener("resize", () => {
+  app.isNewSecond = true;
+  if (view && app.state) view.update(app.state);
+});
+addEventListener("keydown", (event) => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = "12345".indexOf(event.key);
+  if (at >= 0) location.hash = `#${VIEWS[at][0]}`;
+  if (event.key === "/") {
+    event.preventDefault();
+    if (root.dataset.view !== "books") location.hash = "#books";
+    setTimeout(() => element("search")?.focus());
+  }
+});
+async function begin() {
+  const isOverSeveral = document.documentElement.hasAttribute("data-processes");
+  const all = isOverSeveral ? await processes().catch(() => []) : [];
+  if (all.length) document.querySelector(".brand").after(chooser(all));
+  if (!isOverSeveral || process) {
+    stream(() => "/api/v1/stream?of=state", take, tell);
+    return;
+  }
+  element("tabs").hidden = true;
+  overview(root, (isLive, notReady) => {
+    tell(isLive);
+    text(element("ready"), notReady ? `${notReady} not ready` : "all ready");
+    className(element("ready"), notReady ? "pill warn" : "pill good");
+  });
+}
+begin();
+export {
+  format_exports as format
+};
