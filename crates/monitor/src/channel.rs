@@ -11,6 +11,7 @@ use tickwire_feed::market::Instrument;
 use tickwire_feed::recovery::StaleReason;
 use tickwire_host::histogram;
 use tickwire_telemetry::metrics::Distribution;
+use tickwire_telemetry::spans::SpanSink;
 
 use crate::explaining::Explaining;
 use crate::gaps::Gaps;
@@ -19,6 +20,7 @@ use crate::latency::{Watched, buckets, quantiles};
 use crate::packets::Packets;
 use crate::published::{Counts, Event, LineCounts, Published, TradeCopy, Why};
 use crate::rates::Rates;
+use crate::spans::ChannelSpans;
 use crate::state::{
     Arbitration, BookCounts, ChannelState, EventState, LatencyState, LineState, Second, StaleBook,
 };
@@ -103,6 +105,7 @@ pub(crate) struct Channel {
     book_times: Option<Watched>,
     publish_times: Option<Watched>,
     pub(crate) history: History,
+    spans: Option<ChannelSpans>,
 }
 
 /// Counts from which rates and the history are computed.
@@ -164,6 +167,24 @@ impl Channel {
             reset_ns: None,
             events: VecDeque::new(),
             history: History::default(),
+            spans: None,
+        }
+    }
+
+    /// Exports spans from now on.
+    pub(crate) fn trace(&mut self, sink: &SpanSink) {
+        let ChannelDescription { name, epoch_ns, .. } = &self.description;
+        let spans = || ChannelSpans::new(sink.clone(), name, *epoch_ns);
+        self.gaps.trace(spans());
+        self.spans = Some(spans());
+    }
+
+    /// Exports the ends of all that is not over, at the end of the monitor.
+    pub(crate) fn finish(&mut self) {
+        let Some(counts) = &self.counts else { return };
+        self.gaps.finish(counts.now_ns);
+        if let Some(spans) = &mut self.spans {
+            spans.finish(counts);
         }
     }
 
@@ -220,11 +241,11 @@ impl Channel {
             }
             Event::Line(text) => ("line", text),
             Event::ReplayBegun(gap) => {
-                self.gaps.replay(gap, true);
+                self.gaps.replay_begun(gap, at_ns);
                 ("replay", format!("asked for {} from {}", gap.count, gap.first))
             }
             Event::ReplayDone(gap) => {
-                self.gaps.replay(gap, false);
+                self.gaps.replay_done(gap, at_ns);
                 ("replay", format!("done with {} from {}", gap.count, gap.first))
             }
             Event::Reset { seq_num } => ("reset", format!("sequence numbers restart at {seq_num}")),
@@ -268,7 +289,7 @@ impl Channel {
             self.reset_ns = counts.reset_ns;
             self.gaps.reset(counts.reset_ns.unwrap_or_default());
         }
-        self.gaps.end_replays(&counts.replaying);
+        self.gaps.end_replays(&counts.replaying, counts.now_ns);
         self.note_snapshots(&counts);
         let mark = Mark::new(&counts);
         self.second_mark.get_or_insert_with(|| mark.clone());
@@ -279,6 +300,9 @@ impl Channel {
         };
         if !counts.states.is_empty() && !counts.states.iter().any(is_of_gap) {
             self.gaps.books_are_whole(counts.now_ns);
+        }
+        if let Some(spans) = &mut self.spans {
+            spans.count(&counts);
         }
         self.counts = Some(counts);
     }

@@ -46,6 +46,7 @@ mod recent;
 mod requests;
 mod routes;
 mod sender;
+mod spans;
 pub mod state;
 mod stream;
 mod tap;

@@ -11,6 +11,7 @@ use axum::Router;
 use tickwire_feed::board::Board;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_telemetry::metrics::Distribution;
+use tickwire_telemetry::spans::SpanSink;
 use tokio::sync::watch;
 
 use crate::bus::{self, BusDescription, BusTap};
@@ -40,6 +41,7 @@ pub struct MonitorBuilder {
     fix: Option<Panel>,
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
+    spans: Option<SpanSink>,
     administration: Router,
 }
 
@@ -65,6 +67,7 @@ impl MonitorBuilder {
             fix: None,
             bus: None,
             sender: None,
+            spans: None,
             administration: Router::new(),
         }
     }
@@ -99,11 +102,20 @@ impl MonitorBuilder {
         self.sender.insert(SenderTap::new(lines, late)).clone()
     }
 
+    /// Exports spans of all channels: recovery of gaps and books, and replays. The monitor's thread sends them; handlers do
+    /// nothing more for them.
+    pub fn set_spans(&mut self, sink: SpanSink) {
+        self.spans = Some(sink);
+    }
+
     /// Starts the monitor's thread.
     ///
     /// # Errors
     /// The operating system refused to create a thread.
-    pub fn start(self) -> std::io::Result<Monitor> {
+    pub fn start(mut self) -> std::io::Result<Monitor> {
+        if let Some(sink) = &self.spans {
+            self.channels.iter_mut().for_each(|channel| channel.trace(sink));
+        }
         let shared = Arc::new(Shared {
             process: self.process,
             begun: Instant::now(),
@@ -282,5 +294,10 @@ fn collect(shared: &Shared, stop: &AtomicBool) {
             shared.version.send_modify(|version| *version += 1);
         }
         thread::sleep(LOOK);
+    }
+    for channel in shared.channels().iter_mut() {
+        // What handlers handed over before they ended.
+        while channel.take() {}
+        channel.finish();
     }
 }

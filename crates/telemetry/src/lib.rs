@@ -1,8 +1,9 @@
 //! Serves metrics as Prometheus text, and administration, with one HTTP server.
 //!
 //! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the routes of
-//! administration, on a thread of its own. The feature `feed` adds the counters of feed handlers and their sockets to
-//! `metrics`.
+//! administration, on a thread of its own. [`spans`] takes operations that have ended for a tracing system. The feature
+//! `feed` adds the counters of feed handlers and their sockets to `metrics`; the feature `otlp` adds the export of spans to
+//! an OpenTelemetry collector.
 //!
 //! # Examples
 //!
@@ -22,3 +23,4 @@
 
 pub mod http;
 pub mod metrics;
+pub mod spans;

@@ -131,6 +131,11 @@ impl<S: Store> Session<S> {
         self.core.transmit.backlog(self.core.store.next_sender())
     }
 
+    /// True if messages that the peer has requested again still wait to be sent.
+    pub fn is_resending(&self) -> bool {
+        self.core.transmit.is_resending()
+    }
+
     /// The transport is connected. An initiator's Logon is then ready to be sent.
     pub fn handle_connected(&mut self, now: Now) {
         self.inbox.begin();

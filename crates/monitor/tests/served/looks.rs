@@ -23,36 +23,41 @@ fn level(price: i64) -> Level {
 }
 
 /// Returns books of the instruments 101, 102 and 103, each with a bid of 50.
-fn books() -> (Recovery, [Instrument; 3]) {
+pub fn books() -> (Recovery, [Instrument; 3]) {
     let mut books = Recovery::new(Default::default());
     let ids = [101, 102, 103].map(|number| books.instrument(InstrumentKey::Number(number)));
     let ids = ids.map(|id| id.expect("a new instrument"));
     books.handle_progress(11);
     for instrument in ids {
-        let levels = [SnapshotLevel {
-            kind: BookKind::Outright,
-            side: Side::Bid,
-            name: LevelName::Level(1),
-            content: level(50),
-        }];
-        let snapshot = Snapshot {
-            instrument,
-            last_seq_num: 10,
-            rpt_seq: Some(100),
-            sending_time: None,
-            seq_num: None,
-            fragment: Fragment::Whole,
-            depth: None,
-            levels: &levels,
-        };
-        assert_eq!(books.handle_snapshot(0, &snapshot), SnapshotOutcome::Recovered);
+        recover(&mut books, instrument, 100);
     }
     books.end_message(false);
     (books, ids)
 }
 
+/// Makes a book fresh by a snapshot with a bid of 50.
+pub fn recover(books: &mut Recovery, instrument: Instrument, rpt_seq: u64) {
+    let levels = [SnapshotLevel {
+        kind: BookKind::Outright,
+        side: Side::Bid,
+        name: LevelName::Level(1),
+        content: level(50),
+    }];
+    let snapshot = Snapshot {
+        instrument,
+        last_seq_num: 10,
+        rpt_seq: Some(rpt_seq),
+        sending_time: None,
+        seq_num: None,
+        fragment: Fragment::Whole,
+        depth: None,
+        levels: &levels,
+    };
+    assert_eq!(books.handle_snapshot(0, &snapshot), SnapshotOutcome::Recovered);
+}
+
 /// Changes the bid to 51.
-fn change(books: &mut Recovery, instrument: Instrument, rpt_seq: u64) {
+pub fn change(books: &mut Recovery, instrument: Instrument, rpt_seq: u64) {
     let action = LevelAction::Change(level(51));
     books.handle_update(&Update {
         instrument,

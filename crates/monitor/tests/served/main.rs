@@ -5,3 +5,4 @@ mod common;
 mod fleet;
 mod hostile;
 mod looks;
+mod spans;

@@ -2,7 +2,7 @@
 
 use crate::console::tell;
 use crate::failure::Failure;
-use crate::options::AdminToken;
+use crate::options::{AdminToken, Spans};
 use std::fmt::Display;
 use std::path::PathBuf;
 use tickwire_monitor::{FleetProcess, Monitor, MonitorBuilder, Router, fleet_routes};
@@ -30,17 +30,33 @@ pub struct MonitorArgs {
     monitor_tls_clients: Option<PathBuf>,
 }
 
-/// A monitor and its server. Dropping this value ends both.
+/// A monitor and its server, if it is served. Dropping this value ends both.
 pub struct ServedMonitor {
     // Dropped first, because the server reads from the monitor.
-    _server: HttpServer,
+    server: Option<HttpServer>,
     _monitor: Monitor,
+}
+
+impl ServedMonitor {
+    /// Returns true if the monitor is served.
+    pub const fn is_served(&self) -> bool {
+        self.server.is_some()
+    }
 }
 
 impl MonitorArgs {
     /// Returns the builder of a command's monitor; `None` if no monitor is requested.
     pub fn builder(&self, command: &str) -> Option<MonitorBuilder> {
         self.monitor.map(|_| MonitorBuilder::new(command, env!("CARGO_PKG_VERSION")))
+    }
+
+    /// Returns the builder of a command's monitor; `None` if neither a monitor nor spans are requested. Spans come from the
+    /// monitor's thread, also if the monitor is not served.
+    pub fn builder_with(&self, command: &str, spans: Option<&Spans>) -> Option<MonitorBuilder> {
+        let Some(spans) = spans else { return self.builder(command) };
+        let mut builder = MonitorBuilder::new(command, env!("CARGO_PKG_VERSION"));
+        builder.set_spans(spans.sink().clone());
+        Some(builder)
     }
 
     /// Returns true if a monitor is requested.
@@ -74,17 +90,22 @@ impl MonitorArgs {
         Ok(())
     }
 
-    /// Starts the monitor and serves it together with `others`, such as the metrics.
+    /// Starts the monitor, and serves it together with `others`, such as the metrics, if that is requested.
     pub fn serve(
         &self,
         builder: Option<MonitorBuilder>,
         others: Router,
     ) -> Result<Option<ServedMonitor>, Failure> {
-        let (Some(address), Some(builder)) = (self.monitor, builder) else { return Ok(None) };
+        let Some(builder) = builder else { return Ok(None) };
+        let Some(address) = self.monitor else {
+            let monitor = builder.start();
+            let monitor = monitor.map_err(|error| Failure::Usage(format!("--otlp: {error}")))?;
+            return Ok(Some(ServedMonitor { server: None, _monitor: monitor }));
+        };
         let token = self.token_for(address)?;
         let monitor = builder.start().map_err(|error| failed(address, &error))?;
         let server = self.serve_at(address, token.is_some(), monitor.routes(token, others))?;
-        Ok(Some(ServedMonitor { _server: server, _monitor: monitor }))
+        Ok(Some(ServedMonitor { server: Some(server), _monitor: monitor }))
     }
 
     /// Serves the page over several processes; at `default` if no address is named.

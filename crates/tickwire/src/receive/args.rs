@@ -7,7 +7,7 @@ use super::show::{ShowArgs, ShownKinds};
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    MonitorArgs, RecordArgs, SourceArgs, TemplateArgs, TierUpChoice, sequencing, wait,
+    MonitorArgs, RecordArgs, SourceArgs, SpanArgs, TemplateArgs, TierUpChoice, sequencing, wait,
 };
 use crate::output;
 use crate::units::{Size, Span, hold};
@@ -34,10 +34,11 @@ use tickwire_net::reception::Wait;
 
 /// Socket options that other commands share. Their declarations cannot exclude captures, as those of this
 /// command's own socket options do.
-const OF_SOCKETS: [&str; 9] = [
+const OF_SOCKETS: [&str; 10] = [
     "interface",
     "metrics",
     "monitor",
+    "otlp",
     "record_name",
     "record_rotate_size",
     "record_rotate_time",
@@ -212,6 +213,8 @@ pub struct ReceiveArgs {
     pub metrics: MetricsArgs,
     #[command(flatten)]
     pub monitor: MonitorArgs,
+    #[command(flatten)]
+    pub spans: SpanArgs,
     /// Write the counters to this file as JSON; with - to standard output, without the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

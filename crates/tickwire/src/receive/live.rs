@@ -8,6 +8,7 @@ use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
 use crate::failure::{Failure, Outcome};
+use crate::options::ServedMonitor;
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
@@ -50,14 +51,17 @@ impl Session<'_> {
         let resident_at_start = resident_bytes();
         let metrics = Metrics::new();
         let threads = self.threads()?;
-        let mut monitor = self.args.monitor.builder("receive");
+        let spans = self.args.spans.start("receive", &metrics)?;
+        let mut monitor = self.args.monitor.builder_with("receive", spans.as_ref());
         let loops =
             (0..threads).map(|index| self.make_loop(index, threads, &metrics, &mut monitor));
         let mut loops = loops.collect::<Result<Vec<_>, Failure>>()?;
         let exporter = self.args.metrics.serve(&metrics)?;
         let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
-        let received = self.run(&mut loops, exporter.is_some() || monitor.is_some());
-        drop((exporter, monitor));
+        let is_served = monitor.as_ref().is_some_and(ServedMonitor::is_served);
+        let received = self.run(&mut loops, exporter.is_some() || is_served);
+        // Spans last: the end of the monitor is the end of those that are open.
+        drop((exporter, monitor, spans));
         let recordings: Vec<_> =
             loops.iter_mut().filter_map(|of| of.reception.finish_recording()).collect();
         let mut shown = Ok(());

@@ -12,5 +12,6 @@ mod report;
 pub mod server;
 mod sessions;
 pub mod soak;
+mod spans;
 mod times;
 mod watch;

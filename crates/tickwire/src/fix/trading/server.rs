@@ -4,11 +4,12 @@ use super::dialect::{APPL_VER_ID, MessageDialect, PlainOrder};
 use super::order::OrderRoom;
 use super::report::{Ids, reports};
 use super::sessions::SessionArgs;
+use super::spans::SessionSpans;
 use super::times::Codec;
 use super::watch::{MESSAGES_MAX, SessionMonitor};
 use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
-use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor};
+use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor, SpanArgs};
 use clap::Args;
 use hdrhistogram::Histogram;
 use std::io::{self, Write};
@@ -62,6 +63,8 @@ pub struct ServerArgs {
     admin: AdminArgs,
     #[command(flatten)]
     monitor: MonitorArgs,
+    #[command(flatten)]
+    spans: SpanArgs,
 }
 
 /// Answers orders.
@@ -83,6 +86,8 @@ pub struct Server {
     all_metrics: Metrics,
     /// Passes the sessions to the monitor, if there is one.
     watch: Option<SessionMonitor>,
+    /// Exports spans of the sessions, if requested.
+    traced: Option<SessionSpans>,
     /// Serves metrics until dropped.
     _exporter: Option<HttpServer>,
 }
@@ -112,6 +117,9 @@ impl Application for Server {
     fn handle_session_event(&mut self, key: SessionKey, notice: &SessionEvent) {
         if let Some(watch) = &mut self.watch {
             watch.event(key, notice);
+        }
+        if let Some(traced) = &mut self.traced {
+            traced.event(key, notice);
         }
         match (notice, &self.once) {
             (SessionEvent::Disconnect(DisconnectReason::LoggedOut { .. }), Some(stop)) => {
@@ -147,7 +155,7 @@ impl Application for Server {
                 watch.publish(sessions, now.steady_ns);
             }
         }
-        None
+        self.traced.as_mut().and_then(|traced| traced.turn(sessions, now.steady_ns))
     }
 }
 
@@ -279,6 +287,7 @@ impl Server {
             answer_times: metrics.distribution("fix_answer", help, &[]),
             all_metrics: metrics.clone(),
             watch: None,
+            traced: None,
             _exporter: session.metrics.serve(&metrics)?,
         };
         Engine::new(session.engine_options(), server)
@@ -343,7 +352,11 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     let token = args.admin.token(args.monitor.is_wanted())?;
     let _administration = args.admin.serve(&engine.handle(), token.as_ref())?;
     let _monitor = monitor(&args.monitor, &mut engine, token.as_ref())?;
+    let spans = args.spans.start("fix server", &engine.application().all_metrics)?;
+    engine.application_mut().traced =
+        spans.as_ref().map(|spans| SessionSpans::new(spans.sink().clone()));
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
+    drop(spans);
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {
         codec.add(session.counters());

@@ -1,0 +1,305 @@
+//! Export of spans to an OpenTelemetry collector: OTLP over HTTP, as protobuf.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures_executor::block_on;
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState,
+};
+use opentelemetry::{InstrumentationScope, Key, KeyValue, Value};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks};
+
+use super::client::BlockingClient;
+use super::{CompletedSpan, SpanSink, SpanValue, dropped};
+use crate::metrics::{Counter, Metrics};
+
+/// Most spans that wait for export.
+const QUEUE_MAX: usize = 2048;
+/// Most spans in a request.
+const BATCH_MAX: usize = 512;
+/// Longest time that a span waits for others to share its request.
+const BATCH_WAIT: Duration = Duration::from_secs(1);
+/// Interval at which the thread checks whether it should end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Longest time that the end of a process waits for the last spans.
+const END_WAIT: Duration = Duration::from_secs(2);
+/// Time limit of a request, retries included, unless a variable sets it.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Path of traces below the address of a collector.
+const TRACES: &str = "/v1/traces";
+
+/// Returns the value of an environment variable; an empty one counts as not set.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where spans are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectorAddress(String);
+
+impl CollectorAddress {
+    /// Parses the base address of a collector, such as `http://localhost:4318`; spans go to `/v1/traces` below it.
+    ///
+    /// # Errors
+    /// A text for the user: it is no `http` address.
+    pub fn parse(address: &str) -> Result<Self, String> {
+        let base = address.trim_end_matches('/');
+        let base = base.strip_suffix(TRACES).unwrap_or(base);
+        Self::whole(&format!("{base}{TRACES}"))
+    }
+
+    /// Takes the address of a request as it is.
+    fn whole(address: &str) -> Result<Self, String> {
+        let host = address.strip_prefix("http://").map(|rest| rest.split('/').next());
+        match host {
+            Some(Some(host)) if !host.is_empty() => Ok(Self(address.to_owned())),
+            None if address.starts_with("https://") => Err(format!(
+                "{address}: spans are sent over http only: run an OpenTelemetry collector on this host, which forwards \
+                 them over TLS"
+            )),
+            _ => Err(format!("{address}: expected http://HOST:PORT")),
+        }
+    }
+
+    /// Returns the address that the environment sets: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` as it is, else
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT` as a base address.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), with the name of the variable.
+    pub fn of_environment() -> Result<Option<Self>, String> {
+        let named = |name: &'static str| variable(name).map(|value| (name, value));
+        let of_traces = named(opentelemetry_otlp::OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
+        let of_all = named(opentelemetry_otlp::OTEL_EXPORTER_OTLP_ENDPOINT);
+        let parsed = match (of_traces, of_all) {
+            (Some((name, value)), _) => (name, Self::whole(&value)),
+            (None, Some((name, value))) => (name, Self::parse(&value)),
+            (None, None) => return Ok(None),
+        };
+        parsed.1.map(Some).map_err(|error| format!("{}: {error}", parsed.0))
+    }
+}
+
+/// The process that the spans come from.
+#[derive(Clone, Copy, Debug)]
+pub struct SpanSource<'s> {
+    /// Name of the service, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` set another one.
+    pub service: &'s str,
+    /// Version of the service.
+    pub version: &'s str,
+    /// Command that the process runs.
+    pub command: &'s str,
+}
+
+impl SpanSource<'_> {
+    fn resource(self) -> Resource {
+        // The detectors read the environment. Without a name there, they make one up.
+        let detected = Resource::builder().build();
+        let name = detected.get_ref(&Key::from_static_str("service.name"));
+        let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+        let builder = Resource::builder().with_attributes([
+            KeyValue::new("service.version", self.version.to_owned()),
+            KeyValue::new("process.pid", i64::from(std::process::id())),
+            KeyValue::new("tickwire.command", self.command.to_owned()),
+        ]);
+        match is_named {
+            true => builder.build(),
+            false => builder.with_service_name(self.service.to_owned()).build(),
+        }
+    }
+}
+
+/// Returns the time limit of a request, in milliseconds by the variables of the specification.
+fn timeout() -> Duration {
+    let names = [
+        opentelemetry_otlp::OTEL_EXPORTER_OTLP_TRACES_TIMEOUT,
+        opentelemetry_otlp::OTEL_EXPORTER_OTLP_TIMEOUT,
+    ];
+    let Some((name, value)) = names.iter().find_map(|name| Some((name, variable(name)?))) else {
+        return TIMEOUT;
+    };
+    match value.parse() {
+        Ok(ms) if ms > 0 => Duration::from_millis(ms),
+        _ => {
+            tracing::warn!("{name}={value} is no number of milliseconds; {TIMEOUT:?} is used");
+            TIMEOUT
+        }
+    }
+}
+
+/// A running export. Dropping it sends the last spans and ends the thread; it waits at most two seconds for that.
+#[derive(Debug)]
+pub struct SpanExport {
+    stop: Arc<AtomicBool>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
+}
+
+impl SpanExport {
+    /// Starts the thread. Spans that are sent to the returned sink are exported; `metrics` count those that were, and those
+    /// that were dropped.
+    ///
+    /// # Errors
+    /// A text for the user: the configuration is invalid, or the operating system refused to create a thread.
+    pub fn start(
+        address: &CollectorAddress,
+        source: SpanSource<'_>,
+        metrics: &Metrics,
+    ) -> Result<(Self, SpanSink), String> {
+        let timeout = timeout();
+        let rejected = Arc::new(AtomicU64::new(0));
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(BlockingClient::new(timeout, rejected.clone()))
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(timeout)
+            .with_endpoint(&address.0)
+            .build();
+        let mut exporter = exporter.map_err(|error| error.to_string())?;
+        exporter.set_resource(&source.resource());
+        let (sink, spans) = SpanSink::new(QUEUE_MAX, metrics);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ending, ended) = sync_channel(0);
+        let exporting = ExportLoop {
+            exporter,
+            rejected,
+            scope: InstrumentationScope::builder(source.service.to_owned())
+                .with_version(source.version.to_owned())
+                .build(),
+            spans,
+            stop: stop.clone(),
+            address: address.0.clone(),
+            exported: metrics.counter("trace_exported_spans", "Spans that the collector took", &[]),
+            dropped_failed: dropped(metrics, "export_failed"),
+            dropped_rejected: dropped(metrics, "rejected"),
+            has_failed: false,
+            _ending: ending,
+        };
+        let thread = thread::Builder::new().name("spans".to_owned());
+        thread.spawn(move || exporting.run()).map_err(|error| error.to_string())?;
+        Ok((Self { stop, ended }, sink))
+    }
+}
+
+impl Drop for SpanExport {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if self.ended.recv_timeout(END_WAIT) == Err(RecvTimeoutError::Timeout) {
+            // The thread waits for the collector; it ends with the process.
+            tracing::warn!(
+                "the collector of spans did not answer within {END_WAIT:?}: the last spans are lost"
+            );
+        }
+    }
+}
+
+/// The thread's state.
+struct ExportLoop {
+    exporter: SpanExporter,
+    /// Spans that the collector rejected in the last request.
+    rejected: Arc<AtomicU64>,
+    scope: InstrumentationScope,
+    spans: Receiver<CompletedSpan>,
+    stop: Arc<AtomicBool>,
+    address: String,
+    exported: Counter,
+    dropped_failed: Counter,
+    dropped_rejected: Counter,
+    /// True if an export has failed and the user was told.
+    has_failed: bool,
+    /// Dropped when the thread ends.
+    _ending: SyncSender<()>,
+}
+
+impl ExportLoop {
+    /// Exports spans until `stop` is set and the queue is empty.
+    fn run(mut self) {
+        let mut batch: Vec<SpanData> = Vec::new();
+        let mut begun = Instant::now();
+        loop {
+            let is_last = self.stop.load(Ordering::Relaxed);
+            let wait = if is_last { Duration::ZERO } else { LOOK };
+            match self.spans.recv_timeout(wait) {
+                Ok(span) => {
+                    if batch.is_empty() {
+                        begun = Instant::now();
+                    }
+                    batch.push(data(span, &self.scope));
+                    if batch.len() < BATCH_MAX && begun.elapsed() < BATCH_WAIT {
+                        continue;
+                    }
+                }
+                Err(_) if batch.is_empty() && is_last => return,
+                Err(RecvTimeoutError::Disconnected) if batch.is_empty() => return,
+                Err(RecvTimeoutError::Timeout) if !is_last && begun.elapsed() < BATCH_WAIT => {
+                    continue;
+                }
+                Err(_) if batch.is_empty() => continue,
+                Err(_) => {}
+            }
+            self.export(std::mem::take(&mut batch));
+        }
+    }
+
+    /// Sends a batch. The exporter retries; a batch that fails all the same is dropped and counted.
+    fn export(&mut self, batch: Vec<SpanData>) {
+        let count = batch.len() as u64;
+        let exported = block_on(self.exporter.export(batch));
+        let rejected = self.rejected.swap(0, Ordering::Relaxed).min(count);
+        match exported {
+            Ok(()) => {
+                self.exported.add(count - rejected);
+                self.dropped_rejected.add(rejected);
+            }
+            Err(error) => {
+                self.dropped_failed.add(count);
+                if !std::mem::replace(&mut self.has_failed, true) {
+                    tracing::warn!(
+                        "spans are not exported to {}: {error}; the metric trace_dropped_spans counts them",
+                        self.address
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Converts a span to the exporter's form.
+fn data(span: CompletedSpan, scope: &InstrumentationScope) -> SpanData {
+    let time = |ns| SystemTime::from(UNIX_EPOCH) + Duration::from_nanos(ns);
+    let CompletedSpan { name, identity, start_ns, end_ns, attributes, error } = span;
+    let attribute = |(name, value)| {
+        let value = match value {
+            SpanValue::Integer(number) => Value::from(number),
+            SpanValue::Text(text) => Value::from(text),
+        };
+        KeyValue::new(name, value)
+    };
+    SpanData {
+        span_context: SpanContext::new(
+            TraceId::from(identity.trace),
+            SpanId::from(identity.span),
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::default(),
+        ),
+        parent_span_id: identity.parent.map_or(SpanId::INVALID, SpanId::from),
+        parent_span_is_remote: false,
+        span_kind: SpanKind::Internal,
+        name: name.into(),
+        start_time: time(start_ns),
+        end_time: time(end_ns),
+        attributes: attributes.into_iter().map(attribute).collect(),
+        dropped_attributes_count: 0,
+        events: SpanEvents::default(),
+        links: SpanLinks::default(),
+        status: error.map_or(Status::Unset, Status::error),
+        instrumentation_scope: scope.clone(),
+    }
+}

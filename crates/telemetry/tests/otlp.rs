@@ -1,0 +1,211 @@
+//! Spans at a collector: what arrives, and collectors that are down, hang or reject.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+use tickwire_telemetry::metrics::Metrics;
+use tickwire_telemetry::spans::{
+    CollectorAddress, CompletedSpan, SpanExport, SpanIdentity, SpanSink, SpanSource,
+};
+
+/// A request as the collector received it.
+struct Received {
+    head: String,
+    request: ExportTraceServiceRequest,
+}
+
+/// A collector that answers each request with this status and body.
+fn collector(status: &'static str, answer: Vec<u8>) -> (SocketAddr, Receiver<Received>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, received) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).unwrap() > 0 {}
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.parse().unwrap())
+            });
+            let mut body = vec![0; length.unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let request = ExportTraceServiceRequest::decode(&body[..]).unwrap();
+            let stream: &mut TcpStream = stream.get_mut();
+            let length = answer.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            stream.write_all(&answer).unwrap();
+            if sender.send(Received { head, request }).is_err() {
+                return;
+            }
+        }
+    });
+    (address, received)
+}
+
+fn start(address: SocketAddr, metrics: &Metrics) -> (SpanExport, SpanSink) {
+    let address = CollectorAddress::parse(&format!("http://{address}")).unwrap();
+    let source = SpanSource { service: "tickwire", version: "1.2", command: "receive" };
+    SpanExport::start(&address, source, metrics).unwrap()
+}
+
+fn span(name: &'static str, identity: SpanIdentity) -> CompletedSpan {
+    CompletedSpan {
+        name,
+        identity,
+        start_ns: 1_700_000_000_000_000_001,
+        end_ns: 1_700_000_000_250_000_002,
+        attributes: vec![("feed.channel", "futures".into()), ("feed.gap.seq_num_count", 3.into())],
+        error: None,
+    }
+}
+
+fn value_of<'v>(attributes: &'v [KeyValue], name: &str) -> &'v Value {
+    let found = attributes.iter().find(|attribute| attribute.key == name);
+    let AnyValue { value } = found.unwrap_or_else(|| panic!("no {name}")).value.as_ref().unwrap();
+    value.as_ref().unwrap()
+}
+
+fn count(metrics: &Metrics, name: &str) -> u64 {
+    let text = metrics.encode();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+}
+
+const EXPORTED: &str = "tickwire_trace_exported_spans_total{}";
+const FAILED: &str = "tickwire_trace_dropped_spans_total{reason=\"export_failed\"}";
+const FULL: &str = "tickwire_trace_dropped_spans_total{reason=\"queue_full\"}";
+const REJECTED: &str = "tickwire_trace_dropped_spans_total{reason=\"rejected\"}";
+
+#[test]
+fn the_collector_receives_names_times_attributes_and_parents() {
+    let metrics = Metrics::new();
+    let (address, received) = collector("200 OK", Vec::new());
+    let (export, sink) = start(address, &metrics);
+    let gap = SpanIdentity::root();
+    sink.send(span("replay", gap.child()));
+    sink.send(CompletedSpan { error: Some("not filled".to_owned()), ..span("gap recovery", gap) });
+    drop(export);
+    let Received { head, request } = received.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+    assert!(head.to_lowercase().contains("content-type: application/x-protobuf\r\n"), "{head}");
+    assert_eq!(count(&metrics, EXPORTED), 2);
+
+    let [resource] = &request.resource_spans[..] else { panic!("{request:?}") };
+    let attributes = &resource.resource.as_ref().unwrap().attributes;
+    // The environment of a test may name another service.
+    if std::env::var_os("OTEL_SERVICE_NAME").is_none()
+        && std::env::var_os("OTEL_RESOURCE_ATTRIBUTES").is_none()
+    {
+        assert_eq!(*value_of(attributes, "service.name"), Value::StringValue("tickwire".into()));
+    }
+    assert_eq!(*value_of(attributes, "service.version"), Value::StringValue("1.2".into()));
+    assert_eq!(*value_of(attributes, "tickwire.command"), Value::StringValue("receive".into()));
+    let pid = i64::from(std::process::id());
+    assert_eq!(*value_of(attributes, "process.pid"), Value::IntValue(pid));
+
+    let spans: Vec<&Span> = resource.scope_spans.iter().flat_map(|scope| &scope.spans).collect();
+    let [replay, gap] = spans[..] else { panic!("{spans:?}") };
+    assert_eq!((&*replay.name, &*gap.name), ("replay", "gap recovery"));
+    assert_eq!(replay.trace_id, gap.trace_id);
+    assert_eq!((replay.trace_id.len(), replay.span_id.len()), (16, 8));
+    assert_eq!((&replay.parent_span_id, &gap.parent_span_id), (&gap.span_id, &Vec::new()));
+    assert_eq!(replay.start_time_unix_nano, 1_700_000_000_000_000_001);
+    assert_eq!(replay.end_time_unix_nano, 1_700_000_000_250_000_002);
+    assert_eq!(*value_of(&gap.attributes, "feed.channel"), Value::StringValue("futures".into()));
+    assert_eq!(*value_of(&gap.attributes, "feed.gap.seq_num_count"), Value::IntValue(3));
+    let status = |span: &Span| {
+        let status = span.status.clone().unwrap();
+        (status.code, status.message)
+    };
+    assert_eq!(status(replay), (0, String::new()));
+    assert_eq!(status(gap), (2, "not filled".to_owned()));
+}
+
+#[test]
+fn a_collector_that_hangs_delays_nobody_and_what_is_lost_is_counted() {
+    // Accepts connections in its backlog and never answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
+    let metrics = Metrics::new();
+    let (export, sink) = start(hanging.local_addr().unwrap(), &metrics);
+    // The thread takes a batch and waits for the collector, while the queue fills.
+    let begun = Instant::now();
+    let mut sent: u64 = 0;
+    while metrics.encode().lines().any(|line| line == format!("{FULL} 0")) {
+        for _ in 0..256 {
+            sink.send(span("test", SpanIdentity::root()));
+        }
+        sent += 256;
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(sent > 2048, "{sent}");
+    let begun = Instant::now();
+    (0..10_000).for_each(|_| sink.send(span("test", SpanIdentity::root())));
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(count(&metrics, FULL) >= 10_000);
+    assert_eq!(count(&metrics, EXPORTED), 0);
+    let begun = Instant::now();
+    drop(export);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn spans_of_requests_that_fail_are_counted() {
+    let metrics = Metrics::new();
+    let (address, received) = collector("400 Bad Request", Vec::new());
+    let (export, sink) = start(address, &metrics);
+    sink.send(span("test", SpanIdentity::root()));
+    drop(export);
+    assert!(received.recv_timeout(Duration::from_secs(5)).is_ok());
+    assert_eq!((count(&metrics, FAILED), count(&metrics, EXPORTED)), (1, 0));
+
+    // Nobody listens.
+    let metrics = Metrics::new();
+    let (export, sink) = start("127.0.0.1:1".parse().unwrap(), &metrics);
+    sink.send(span("test", SpanIdentity::root()));
+    let begun = Instant::now();
+    while count(&metrics, FAILED) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(export);
+    assert_eq!(count(&metrics, EXPORTED), 0);
+}
+
+#[test]
+fn spans_that_the_collector_rejects_are_counted() {
+    let partial = ExportTracePartialSuccess { rejected_spans: 2, error_message: "old".to_owned() };
+    let answer = ExportTraceServiceResponse { partial_success: Some(partial) };
+    let metrics = Metrics::new();
+    let (address, _received) = collector("200 OK", answer.encode_to_vec());
+    let (export, sink) = start(address, &metrics);
+    (0..5).for_each(|_| sink.send(span("test", SpanIdentity::root())));
+    drop(export);
+    assert_eq!((count(&metrics, REJECTED), count(&metrics, EXPORTED)), (2, 3));
+}
+
+#[test]
+fn addresses_are_those_of_http_collectors() {
+    let parse = CollectorAddress::parse;
+    assert_eq!(parse("http://localhost:4318"), parse("http://localhost:4318/v1/traces/"));
+    assert_ne!(parse("http://localhost:4318"), parse("http://localhost:4318/tempo"));
+    assert!(parse("https://collector:4318").unwrap_err().contains("over http only"));
+    for wrong in ["localhost:4318", "http://", "grpc://localhost:4317", ""] {
+        assert!(parse(wrong).unwrap_err().contains("expected http://HOST:PORT"), "{wrong}");
+    }
+}

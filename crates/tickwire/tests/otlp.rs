@@ -1,0 +1,208 @@
+//! `--otlp`: spans of `receive` and `fix server` at a collector on loopback, which need the feature `otlp`.
+
+#[path = "trading/printing.rs"]
+mod printing;
+#[path = "support/receiving.rs"]
+mod receiving;
+mod support;
+
+use printing::{Process, TIME_MAX};
+use receiving::Receiving;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use support::{directory, tickwire};
+
+/// A collector that takes everything and passes on what it got, one request at a time. The names and texts of a request are
+/// readable in its protobuf.
+fn collector() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let (sender, bodies) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut stream = BufReader::new(stream);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n")
+                && stream.read_line(&mut head).is_ok_and(|len| len > 0)
+            {}
+            let length = head
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+            let mut body = vec![0; length.expect("a length")];
+            stream.read_exact(&mut body).expect("a body");
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.get_mut().write_all(answer.as_bytes()).expect("answered");
+            if sender.send(String::from_utf8_lossy(&body).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    (address, bodies)
+}
+
+/// Reads requests until they have all of these texts.
+fn wait_for(bodies: &Receiver<String>, wanted: &[&str]) -> String {
+    let mut all = String::new();
+    while !wanted.iter().all(|text| all.contains(text)) {
+        let body = bodies.recv_timeout(TIME_MAX);
+        all += &body.unwrap_or_else(|_| panic!("{wanted:?} are not all in {all}"));
+    }
+    all
+}
+
+#[test]
+fn gaps_and_books_of_a_lossy_feed_reach_the_collector() {
+    let d = directory("otlp-receive");
+    let d = d.display();
+    let made = tickwire(&format!(
+        "generate cme -n 3000 --framing cme --snapshot-every 20 -o {d}/f.bin --snapshots {d}/s.bin --write-templates {d}/f.xml"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let (address, bodies) = collector();
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.252.{high}.{low} -p 22100 --line-b");
+    let receiving = Receiving::start_showing(
+        &format!(
+            "-t {d}/f.xml --framing cme {group} --snapshots --hold 20ms --otlp http://{address}"
+        ),
+        3,
+    );
+    let sent = tickwire(&format!(
+        "multicast -f {d}/f.bin --snapshots {d}/s.bin {group} --rate 1000 --loss 5 --seed 7 --json -"
+    ));
+    assert_eq!(sent.status, 0, "{}", sent.err);
+    let wanted = [
+        "service.name",
+        "tickwire.command",
+        "receive",
+        "gap recovery",
+        "feed.gap.first_seq_num",
+        "feed.gap.filled_by",
+        "snapshots",
+        "book recovery",
+        "feed.books.recovered_by_snapshot",
+    ];
+    wait_for(&bodies, &wanted);
+    receiving.interrupt();
+}
+
+#[test]
+fn a_collector_that_is_down_is_told_once_and_delays_nobody() {
+    let d = directory("otlp-down");
+    let d = d.display();
+    let made = tickwire(&format!(
+        "generate cme -n 500 --framing cme -o {d}/f.bin --write-templates {d}/f.xml"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.252.{high}.{low} -p 22104");
+    // Accepts in its backlog and never answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = hanging.local_addr().expect("bound");
+    let mut receiving = Receiving::start(
+        &[],
+        &format!("-t {d}/f.xml --framing cme {group} --otlp http://{address} --metrics 0 --idle 2s"),
+        1,
+    );
+    receiving.wait_for("metrics at http://", 1);
+    let sent = tickwire(&format!("multicast -f {d}/f.bin {group} --rate 5000 --loss 5 --json -"));
+    assert_eq!(sent.status, 0, "{}", sent.err);
+    let begun = Instant::now();
+    receiving.wait_for("the collector of spans did not answer within 2s", 1);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+/// Sends a request of administration.
+fn ask(address: &str, token: &str, request: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("served");
+    let length = body.len();
+    write!(
+        stream,
+        "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+    .expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    text
+}
+
+#[test]
+fn a_resend_and_its_session_reach_the_collector() {
+    let d = directory("otlp-fix");
+    let file = |name: &str| d.join(name).display().to_string();
+    let (address, bodies) = collector();
+    let mut server = Process::start(&[
+        "server",
+        "--port",
+        "0",
+        "--admin",
+        "0",
+        "--admin-token",
+        &file("token"),
+        "--store",
+        &file("server"),
+        "--otlp",
+        &format!("http://{address}"),
+    ]);
+    let listening = server.after("listening on ");
+    let served = server.after("administration at http://");
+    let token = std::fs::read_to_string(d.join("token")).expect("made");
+    let client = Process::start(&[
+        "client",
+        &listening,
+        "--reliable",
+        "--reconnect",
+        "50ms",
+        "--store",
+        &file("client"),
+    ]);
+    let name = "FIX.4.2-TEX_DLD-DLD_TEX";
+    let wait = |text: &str| {
+        let begun = Instant::now();
+        let look = || ask(&served, token.trim(), &format!("GET /sessions/{name}"), "");
+        while !look().contains(text) {
+            assert!(begun.elapsed() < TIME_MAX, "{text} is not in {}", look());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait("\"logged_on\"");
+    writeln!(client.child.stdin.as_ref().expect("piped"), "N 20").expect("the menu listens");
+    wait("\"delivered\":20");
+    // The server forgets that it has received the last messages, and requests them again.
+    let act = |act: &str, body: &str| {
+        let answer = ask(&served, token.trim(), &format!("POST /sessions/{name}/{act}"), body);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    };
+    act("disable", "");
+    wait("\"disconnected\"");
+    act("numbers", "{\"next_target\": 10}");
+    act("enable", "");
+    let wanted = [
+        "fix server",
+        "fix session",
+        "fix.disconnect_reason",
+        "fix resend",
+        "fix.resend.direction",
+        "requested",
+        "fix.sender_comp_id",
+        "TEX_DLD",
+        "FIX.4.2",
+    ];
+    wait_for(&bodies, &wanted);
+}
+
+#[test]
+fn a_wrong_address_is_refused_before_anything_starts() {
+    for (address, wanted) in [
+        ("localhost:4318", "--otlp localhost:4318/v1/traces: expected http://HOST:PORT"),
+        ("https://localhost:4318", "spans are sent over http only"),
+    ] {
+        let run = tickwire(&format!("fix server --port 0 --otlp {address}"));
+        assert_eq!(run.status, 2, "{}", run.err);
+        assert!(run.err.contains(wanted), "{}", run.err);
+    }
+}
