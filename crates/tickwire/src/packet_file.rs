@@ -81,6 +81,8 @@ pub struct PacketFile {
     writer: LayoutWriter,
     /// Number of packets so far.
     count: u64,
+    /// True if readers take the whole file for one packet.
+    is_single: bool,
 }
 
 enum LayoutWriter {
@@ -118,12 +120,24 @@ impl PacketFile {
                 LayoutWriter::Pcapng(writer)
             }
         };
-        Ok(Self { path: path.to_owned(), writer, count: 0 })
+        Ok(Self { path: path.to_owned(), writer, count: 0, is_single: false })
+    }
+
+    /// As [`create`](Self::create), for readers that take a raw file for one packet: a second packet is refused there.
+    pub fn create_separated(path: &Path) -> Result<Self, Failure> {
+        let is_single = PacketFormat::of(path)? == PacketFormat::Raw;
+        Ok(Self { is_single, ..Self::create(path)? })
     }
 
     /// Writes a packet.
     pub fn write(&mut self, packet: &[u8]) -> Result<(), Failure> {
-        let Self { path, writer, count } = self;
+        let Self { path, writer, count, is_single } = self;
+        if *is_single && *count > 0 {
+            return Err(Failure::Usage(format!(
+                "{}: a raw file holds one packet: write u32be (x.bin), u32le (x.u32le), pcap (x.pcap) or pcapng (x.pcapng)",
+                path.display()
+            )));
+        }
         let time_ns = *count * NANOSECONDS_APART;
         *count += 1;
         match writer {

@@ -50,6 +50,31 @@ fn a_trace_has_the_messages_asked_for_in_both_versions() {
 }
 
 #[test]
+fn a_raw_file_holds_one_packet_and_no_second_one_is_written_to_it() {
+    let directory = directory("opra_raw");
+    let path = |name: &str| directory.join(name).display().to_string();
+    let (one, many) = (path("one.raw"), path("many.raw"));
+    let made = tickwire(&format!("opra generate -o {one} --messages 3"));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let run = tickwire(&format!("opra decode {one}"));
+    assert_eq!((run.status, run.json_lines().len()), (0, 3), "{}", run.err);
+    let made = tickwire(&format!("opra generate -o {many} --messages 1000"));
+    assert_eq!(made.status, 2, "{}", made.err);
+    assert!(
+        made.err.contains("many.raw: a raw file holds one packet: write u32be"),
+        "{}",
+        made.err
+    );
+    let (lines, encoded) = (path("lines.jsonl"), path("encoded.raw"));
+    let trace = path("trace.bin");
+    assert_eq!(tickwire(&format!("opra generate -o {trace} --messages 1000")).status, 0);
+    std::fs::write(&lines, tickwire(&format!("opra decode {trace}")).out).expect("written");
+    let run = tickwire(&format!("opra encode {lines} -o {encoded}"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("a raw file holds one packet"), "{}", run.err);
+}
+
+#[test]
 fn the_ascii_form_is_one_message_a_line() {
     let trace = directory("opra_ascii").join("trace").display().to_string();
     assert_eq!(tickwire(&format!("opra generate -o {trace} --messages 500")).status, 0);

@@ -104,7 +104,9 @@ fn a_collector_that_is_down_is_told_once_and_delays_nobody() {
     let address = hanging.local_addr().expect("bound");
     let mut receiving = Receiving::start(
         &[],
-        &format!("-t {d}/f.xml --framing cme {group} --otlp http://{address} --metrics 0 --idle 2s"),
+        &format!(
+            "-t {d}/f.xml --framing cme {group} --otlp http://{address} --metrics 0 --idle 2s"
+        ),
         1,
     );
     receiving.wait_for("metrics at http://", 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use futures_executor::block_on;
 use opentelemetry::trace::{
@@ -272,7 +272,7 @@ impl ExportLoop {
 
 /// Converts a span to the exporter's form.
 fn data(span: CompletedSpan, scope: &InstrumentationScope) -> SpanData {
-    let time = |ns| SystemTime::from(UNIX_EPOCH) + Duration::from_nanos(ns);
+    let time = |ns| UNIX_EPOCH + Duration::from_nanos(ns);
     let CompletedSpan { name, identity, start_ns, end_ns, attributes, error } = span;
     let attribute = |(name, value)| {
         let value = match value {

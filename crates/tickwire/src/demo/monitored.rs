@@ -28,13 +28,18 @@ struct ReceiveLine {
     args: ReceiveArgs,
 }
 
+/// Beginning of the names of temporary directories. The id of the process that uses one follows.
+const DIRECTORY: &str = "tickwire-demo-";
+
 /// A temporary directory, removed when this value is dropped.
 struct Directory(PathBuf);
 
 impl Directory {
     fn create() -> Result<Self, Failure> {
-        let path = std::env::temp_dir().join(format!("tickwire-demo-{}", std::process::id()));
-        std::fs::create_dir_all(&path)
+        let parent = std::env::temp_dir();
+        remove_abandoned(&parent);
+        let path = parent.join(format!("{DIRECTORY}{}", std::process::id()));
+        std::fs::create_dir(&path)
             .map_err(|error| Failure::file("create", path.display(), &error))?;
         Ok(Self(path))
     }
@@ -48,6 +53,20 @@ impl Drop for Directory {
     fn drop(&mut self) {
         // If the directory cannot be removed, it leaves only a few megabytes among the temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes the directories of demos that were killed. Those of other users cannot be removed and stay.
+fn remove_abandoned(parent: &Path) {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(DIRECTORY)?.parse().ok());
+        let is_own = process == Some(std::process::id());
+        let is_gone = |id: u32| !Path::new("/proc").join(id.to_string()).exists();
+        if is_own || process.is_some_and(is_gone) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -150,4 +169,26 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     );
     // The losses are intended, so they do not count as errors of this command.
     receive::run(&receive.args).map(|_| Outcome::Clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_processes_that_are_gone_are_removed() {
+        let parent =
+            std::env::temp_dir().join(format!("tickwire-abandoned-{}", std::process::id()));
+        // Larger than any id of a process.
+        let names =
+            ["tickwire-demo-4294967295", "tickwire-demo-1", "tickwire-demo-x", "other-4294967295"];
+        for name in names {
+            std::fs::create_dir_all(parent.join(name)).unwrap();
+            std::fs::write(parent.join(name).join("feed.bin"), b"x").unwrap();
+        }
+        remove_abandoned(&parent);
+        let left = names.map(|name| parent.join(name).join("feed.bin").exists());
+        assert_eq!(left, [false, true, true, true]);
+        std::fs::remove_dir_all(parent).unwrap();
+    }
 }

@@ -18,7 +18,7 @@ const PACKET_BYTES: usize = 430;
 /// FILE has one message per line, as decode prints it without --names and --prices. A new packet
 /// begins when "pkt" changes; messages without "pkt" share a packet until it has --packet-bytes.
 /// Packets have length prefixes (u32be) unless the name of the output ends in .pcap, .pcapng,
-/// .u32le, .raw or .fast. The command stops at the first line that is not a message or has a field
+/// .u32le, .raw or .fast; a raw file holds one packet. The command stops at the first line that is not a message or has a field
 /// that its category lacks.
 #[derive(Debug, clap::Args)]
 pub struct EncodeArgs {
@@ -53,7 +53,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
         packet: None,
         divided: 0,
         seq_num: 1,
-        file: PacketFile::create(&args.output)?,
+        file: PacketFile::create_separated(&args.output)?,
     };
     for (index, line) in input.lines().enumerate() {
         let line = line.map_err(|error| Failure::file("read", &name, &error))?;

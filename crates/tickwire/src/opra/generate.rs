@@ -11,7 +11,7 @@ use tickwire_opra::{Decode, EncodeError, Encoder, Version, bottom_up};
 /// Generate a trace with the message and packet sizes of real lines
 ///
 /// The same seed gives the same bytes. Packets have length prefixes (u32be) unless the name of the
-/// output ends in .pcap, .pcapng, .u32le, .raw or .fast.
+/// output ends in .pcap, .pcapng, .u32le, .raw or .fast; a raw file holds one packet.
 #[derive(Debug, clap::Args)]
 pub struct GenerateArgs {
     /// Output file; - is standard output
@@ -35,7 +35,7 @@ pub struct GenerateArgs {
 pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
     let version = args.opra_version.version();
     output::check(&args.output, args.force, &[])?;
-    let mut file = PacketFile::create(&args.output)?;
+    let mut file = PacketFile::create_separated(&args.output)?;
     let mut generator = Generator::new(version, args.seed);
     let mut decoder = bottom_up::Decoder::new();
     let mut left = args.messages;

@@ -356,7 +356,6 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     engine.application_mut().traced =
         spans.as_ref().map(|spans| SessionSpans::new(spans.sink().clone()));
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;
-    drop(spans);
     let mut codec = Codec::default();
     for session in engine.sessions().keys().filter_map(|key| engine.sessions().session(key)) {
         codec.add(session.counters());
