@@ -38,6 +38,7 @@ pub mod arbiter;
 pub mod board;
 pub mod book;
 pub mod capture;
+mod digest;
 mod endian;
 pub mod framing;
 pub mod handler;

@@ -45,10 +45,10 @@ pub use market::OpraAdapter;
 
 use std::collections::VecDeque;
 
-use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
+use crate::digest::digest;
 use reset::{LineReset, Seen};
 
 /// Most packets with a repeated number that wait to be polled.
@@ -136,7 +136,7 @@ impl Attempt {
     ) -> Self {
         let header = peek(bytes).and_then(|(_, header)| header);
         let count = header.and_then(|header| header.count());
-        let packet = Delivered { seq_num, line, received_ns, digest: rapidhash_v3(bytes), count };
+        let packet = Delivered { seq_num, line, received_ns, digest: digest(bytes), count };
         let known = rejected.map_or(0, |rejected| rejected.shown);
         let mut shown = 0;
         let result = decoder.decode_packet(bytes, |message| {
@@ -384,7 +384,7 @@ impl LineHandler {
 
     /// Remembers a packet with the last used number; returns true if it is new.
     fn note_seen(&mut self, packet: &[u8]) -> bool {
-        let digest = rapidhash_v3(packet);
+        let digest = digest(packet);
         let is_new = !self.seen.contains(&digest);
         if is_new && self.seen.len() < SEEN_MAX {
             self.seen.push(digest);

@@ -65,3 +65,18 @@ fn the_code_map_says_what_the_manifests_say() {
     }
     assert_eq!(above, crates.into_keys().collect::<BTreeSet<_>>(), "crates in the map");
 }
+
+/// What a program compiles that receives a feed and nothing else, as docs/internals/feed.md has it.
+#[test]
+fn a_handler_with_its_reception_compiles_few_crates() {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.current_dir(root()).args(["tree", "--offline", "--locked", "-p", "tickwire-net"]);
+    cargo.args(["--no-default-features", "-e", "normal,build", "--prefix", "none", "-f", "{p}"]);
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    let crates: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    assert!(crates.contains("tickwire-feed"), "{crates:?}");
+    assert!(crates.len() <= 35, "{} crates: {crates:?}", crates.len());
+}

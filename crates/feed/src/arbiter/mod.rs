@@ -149,9 +149,9 @@ pub use output::{Gap, OutOfSequence, Output};
 
 use std::collections::VecDeque;
 
-use rapidhash::v3::rapidhash_v3;
 use tickwire_fast::Packet;
 
+use crate::digest::digest;
 use copies::Delivered;
 use dispute::Dispute;
 use epochs::{Past, Transition};
@@ -408,7 +408,7 @@ impl Arbiter {
     ) -> Arrival<'p> {
         self.delivered = None;
         self.note_time(now_ns);
-        let hash = rapidhash_v3(packet.bytes());
+        let hash = digest(packet.bytes());
         let arrival = Arrival { received_ns: now_ns, line, seq_num, hash, packet };
         self.note_order(&arrival);
         let now_ns = self.now_ns;

@@ -1,7 +1,8 @@
 //! The control message that resets the numbers of a line.
 
-use rapidhash::v3::rapidhash_v3;
 use tickwire_opra::{Category, Decode, Field, bottom_up};
+
+use crate::digest::digest;
 
 /// The category (H) and the type (K), which are adjacent, each with its stop bit.
 const RESET: [u8; 2] = [b'H' | 0x80, b'K' | 0x80];
@@ -31,7 +32,7 @@ impl LineReset {
         if !may_be_reset(packet) || !is_reset(decoder, packet) {
             return None;
         }
-        let digest = Some(rapidhash_v3(packet));
+        let digest = Some(digest(packet));
         if self.digests.contains(&digest) {
             return Some(Seen::Copy);
         }
