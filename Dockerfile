@@ -4,10 +4,12 @@ RUN apt-get update && apt-get install --yes --no-install-recommends cmake g++ ma
 WORKDIR /source
 COPY . .
 RUN cargo build --release --locked --features columns && strip target/release/tickwire
+RUN apt-get update && apt-get install --yes --no-install-recommends python3 \
+    && .ci/third-party-licences THIRD-PARTY-LICENCES -p tickwire --features columns
 
 FROM debian:bookworm-slim
-# Licences go with the binary.
-COPY --from=build /source/LICENSE-APACHE /source/LICENSE-MIT /source/NOTICE /usr/share/doc/tickwire/
+# Licences go with the binary, also those of what is built into it.
+COPY --from=build /source/LICENSE-APACHE /source/LICENSE-MIT /source/NOTICE /source/THIRD-PARTY-LICENCES /usr/share/doc/tickwire/
 COPY --from=build /source/target/release/tickwire /usr/local/bin/tickwire
 USER nobody
 ENTRYPOINT ["tickwire"]
