@@ -53,19 +53,32 @@ pub struct FieldPlan<'p> {
 
 /// Kind of a field.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub enum FieldKind<'p> {
     /// A scalar with one operator.
-    Scalar { field_type: &'p FieldType, operation: Operation<'p> },
+    Scalar {
+        /// Its type.
+        field_type: &'p FieldType,
+        /// Its operator.
+        operation: Operation<'p>,
+    },
     /// A decimal with parts.
-    Parts { exponent: Operation<'p>, mantissa: Operation<'p> },
+    Parts {
+        /// Operator of the exponent.
+        exponent: Operation<'p>,
+        /// Operator of the mantissa.
+        mantissa: Operation<'p>,
+    },
     /// A group.
     Group(Body<'p>),
     /// A sequence.
     Sequence {
+        /// Name of the length, if it has one.
         length_name: Option<&'p Name>,
+        /// Id of the length, if it has one.
         length_id: Option<u32>,
+        /// Operator of the length.
         length: Operation<'p>,
+        /// Fields of an entry.
         entry: Body<'p>,
     },
     /// A dynamic template reference.

@@ -190,12 +190,16 @@ pub struct Timestamp {
 
 /// Unit of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum TimeUnit {
+    /// 86,400 seconds.
     Day,
+    /// A second.
     Second,
+    /// A thousandth of a second.
     Millisecond,
+    /// A millionth of a second.
     Microsecond,
+    /// A billionth of a second.
     Nanosecond,
 }
 
@@ -235,14 +239,20 @@ pub struct Operator {
 
 /// The field operators of FAST 1.1 §6.3, and none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum OperatorKind {
+    /// No operator: the value is always in the stream.
     None,
+    /// The value is the initial value and never in the stream.
     Constant,
+    /// The initial value if none is in the stream.
     Default,
+    /// The previous value if none is in the stream.
     Copy,
+    /// The previous value plus one if none is in the stream.
     Increment,
+    /// The stream has the difference from the previous value.
     Delta,
+    /// The stream has the end of a string, the rest is from the previous value.
     Tail,
 }
 
