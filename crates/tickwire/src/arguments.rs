@@ -1,6 +1,5 @@
 //! The command line as a whole; each command's own arguments are in its module.
 
-#[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
 use crate::decode::DecodeArgs;
 use crate::demo::DemoArgs;
@@ -22,7 +21,6 @@ use crate::shell::{CompletionsArgs, ManArgs};
 use crate::soak::SoakArgs;
 use crate::subscribe::SubscribeArgs;
 use crate::templates::TemplatesArgs;
-#[cfg(feature = "top")]
 use crate::top::TopArgs;
 use crate::vectors::VectorsArgs;
 use clap::{Parser, Subcommand};
@@ -30,10 +28,9 @@ use clap::{Parser, Subcommand};
 /// Decodes, encodes, receives and publishes market data; runs FIX sessions.
 ///
 /// Exit status: 0 on success, 1 if the data has errors, 2 if the command line is wrong or a file
-/// cannot be opened.
+/// cannot be opened. -? asks for help like --help.
 #[derive(Debug, Parser)]
 #[command(name = "tickwire", version, arg_required_else_help = true)]
-#[command(after_help = "-? asks for help like --help. Start with: tickwire demo")]
 pub struct CommandLine {
     /// Log level on standard error: off, error, warn, info, debug or trace; per module:
     /// warn,tickwire_net=debug. Default: the environment variable TICKWIRE_LOG, else warn.
@@ -57,7 +54,6 @@ pub struct CommandLine {
 /// The commands; their help is the doc comment of their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    #[cfg(feature = "bench")]
     Bench(BenchArgs),
     Completions(CompletionsArgs),
     Decode(Box<DecodeArgs>),
@@ -79,7 +75,6 @@ pub enum Command {
     Soak(SoakArgs),
     Subscribe(Box<SubscribeArgs>),
     Templates(TemplatesArgs),
-    #[cfg(feature = "top")]
     Top(TopArgs),
     Vectors(VectorsArgs),
 }

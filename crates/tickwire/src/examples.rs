@@ -5,6 +5,16 @@ use clap::{Command, CommandFactory};
 
 /// Examples by command. A line that starts with `#` describes the next command.
 const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "",
+        "\
+# A tour of about a minute:
+tickwire demo --save feed
+# The messages of a capture as JSON lines:
+tickwire decode day.pcap -t templates.xml --framing auto
+# A feed handler, shown live in a browser:
+tickwire receive --feed feed.toml --monitor 9100",
+    ),
     ("bench", "taskset -c 1 tickwire bench fast"),
     (
         "bench fast",
@@ -211,9 +221,8 @@ man tickwire-receive",
     (
         "monitor",
         "\
-# One page over a handler and a FIX server:
-tickwire receive --feed feed.toml --monitor 9101
-tickwire fix server --monitor 9102
+# One page, on port 9100, over a process that runs with --monitor 9101:
+printf '[[process]]\\nname = \"feed\"\\naddress = \"127.0.0.1:9101\"\\n' > processes.toml
 tickwire monitor --config processes.toml",
     ),
     (
@@ -311,7 +320,7 @@ ssh -fNL 9100:127.0.0.1:9100 host && tickwire top",
 /// Returns the command line; each command's help ends with its examples.
 pub fn command_line() -> Command {
     EXAMPLES.iter().fold(CommandLine::command(), |command, (path, examples)| {
-        let words: Vec<_> = path.split(' ').collect();
+        let words: Vec<_> = path.split_whitespace().collect();
         append(command, &words, examples)
     })
 }

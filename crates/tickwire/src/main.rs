@@ -15,6 +15,7 @@ mod doctor;
 mod encode;
 mod examples;
 mod explain;
+#[cfg(feature = "columns")]
 mod export;
 mod failure;
 mod feed;
@@ -22,6 +23,7 @@ mod files;
 mod fix;
 mod generate;
 mod grammar;
+mod left_out;
 mod logs;
 mod monitor;
 mod multicast;
@@ -51,6 +53,12 @@ use arguments::{Command, CommandLine};
 use clap::FromArgMatches;
 use console::tell;
 use failure::{Failure, Outcome};
+#[cfg(not(feature = "bench"))]
+use left_out::bench;
+#[cfg(not(feature = "columns"))]
+use left_out::export;
+#[cfg(not(feature = "top"))]
+use left_out::top;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -77,7 +85,6 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
-        #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Decode(args) => decode::run(&args),
@@ -99,7 +106,6 @@ fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Soak(args) => soak::run(&args),
         Command::Subscribe(args) => subscribe::run(&args),
         Command::Templates(args) => templates::run(&args),
-        #[cfg(feature = "top")]
         Command::Top(args) => top::run(&args),
         Command::Vectors(args) => vectors::run(&args),
     }

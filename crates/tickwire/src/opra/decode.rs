@@ -42,7 +42,7 @@ pub struct DecodeArgs {
     pub decoder: DecoderName,
     #[command(flatten)]
     style: StyleArgs,
-    /// Write market events, not messages, as JSON lines, line by line: best prices of each series,
+    /// Write market events as JSON lines instead of messages: best prices of each series,
     /// trades, or events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
     #[arg(conflicts_with_all = ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"])]

@@ -165,9 +165,9 @@ impl FramingArgs {
             Some(FramingChoice::Named(framing, _)) => framing,
             Some(FramingChoice::Auto) => {
                 return Err(Failure::Usage(
-                    "--framing auto does not work with sockets: capture some packets \
-                     (tcpdump -w first.pcap), let `tickwire decode first.pcap --framing auto -t \
-                     TEMPLATES` detect it, and name it here"
+                    "--framing auto needs a capture to look at, which this command has not: let \
+                     `tickwire decode CAPTURE --framing auto -t TEMPLATES` detect the framing, and \
+                     name it here (tcpdump -w first.pcap captures the packets of a line)"
                         .to_owned(),
                 ));
             }

@@ -5,6 +5,7 @@ mod features;
 pub mod process;
 mod round;
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::units::{Span, span_in};
 use crate::{files, output};
@@ -94,7 +95,12 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     }
     drop(receiver);
     report(args, &sums)?;
-    let is_broken = sums.wrong > 0 || sums.growth_bytes_max > GROWTH_BYTES_MAX;
+    // A soak that compared no book has shown nothing.
+    let is_unknown = sums.fresh + sums.wrong == 0;
+    if is_unknown {
+        tell!("tickwire: no book was compared: give it more --time, more --days or more packets");
+    }
+    let is_broken = is_unknown || sums.wrong > 0 || sums.growth_bytes_max > GROWTH_BYTES_MAX;
     Ok(if is_broken { Outcome::Flawed } else { Outcome::Clean })
 }
 

@@ -1,0 +1,47 @@
+//! Commands that a program was built without: they report how to get them.
+
+macro_rules! left_out {
+    ($feature:literal, $module:ident, $arguments:ident, $about:literal, $instead:literal) => {
+        /// Replacement of a command.
+        #[cfg(not(feature = $feature))]
+        pub mod $module {
+            use crate::failure::{Failure, Outcome};
+            use std::ffi::OsString;
+
+            #[doc = concat!($about, " (in programs built with --features ", $feature, ")")]
+            #[derive(Debug, clap::Args)]
+            pub struct $arguments {
+                #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+                _arguments: Vec<OsString>,
+            }
+
+            /// Reports how to get the command.
+            pub fn run(_args: &$arguments) -> Result<Outcome, Failure> {
+                Err(Failure::Usage(
+                    concat!(
+                        "this program was built without the command: build it with cargo build --release --features ",
+                        $feature,
+                        $instead
+                    )
+                    .to_owned(),
+                ))
+            }
+        }
+    };
+}
+
+left_out!("bench", bench, BenchArgs, "Measure the engines on this machine", "");
+left_out!(
+    "columns",
+    export,
+    ExportArgs,
+    "Write the messages of captures to Parquet and Arrow files",
+    "; decode --format csv and jsonl work without"
+);
+left_out!(
+    "top",
+    top,
+    TopArgs,
+    "Show a running process in the terminal",
+    "; the page of --monitor shows the same in a browser"
+);
