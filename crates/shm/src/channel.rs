@@ -129,14 +129,19 @@ impl Channel {
     /// Creates the directory if it is missing, and checks that only this user can write to it, so that no other user
     /// can have planted a file there.
     pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
-        let directory = &self.directory;
-        match DirBuilder::new().mode(0o755).create(directory) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(failure(Attempt::Create, directory)(error));
-            }
-            _ => {}
+        let (directory, user) = (&self.directory, system::effective_user());
+        if let Some(owner) = self.trusted.filter(|owner| *owner != user) {
+            // Its readers would not trust what this user writes.
+            return Err(Error::Directory { path: directory.clone(), owner });
         }
-        check_directory(directory, system::effective_user())
+        match DirBuilder::new().mode(0o755).create(directory) {
+            // Readers of other users get in whatever the umask is; the modes of the files say who reads.
+            Ok(()) => fs::set_permissions(directory, Permissions::from_mode(0o755))
+                .map_err(failure(Attempt::Permit, directory))?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failure(Attempt::Create, directory)(error)),
+        }
+        check_directory(directory, user)
     }
 
     /// Checks that the trusted user owns the ring and its directory, and that nobody else can write to that directory.

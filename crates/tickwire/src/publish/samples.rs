@@ -82,7 +82,8 @@ impl Samples {
         }
         let filler = Filler::bind(program).map_err(|misfits| {
             Failure::Data(format!(
-                "the templates of {name} do not fit the samples; --samples templates publishes any:\n{misfits}"
+                "the templates of {name} do not fit the samples; --samples templates publishes any, and \
+                 tickwire receive --publish the prices, books and trades of any feed:\n{misfits}"
             ))
         })?;
         let topics = FilledTopics::of(&filler, args.delivery.securities());
