@@ -142,19 +142,41 @@ impl<T: Fields> Field for Vec<T> {
     }
 }
 
-/// Implements [`Fields`]: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`. `as Char`
-/// after a name marks a byte that is a character.
+/// Implements [`Fields`] for a structure: `fields!("module::Name" Type { key "keyMember"; member "memberInTheIdl", .. })`
+/// gives the name of the type and of each member in the IDL, the members of the key first. `as Char` after a name marks a
+/// byte that is a character. Members are [`Field`]s: numbers, `bool`, `String`, structures with `Fields`, and vectors of
+/// these structures.
+///
+/// # Examples
+/// ```
+/// use tickwire_distribution::{Fields, Sample, fields};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Spread {
+///     symbol: String,
+///     bid: f64,
+///     ask: f64,
+/// }
+/// fields!("Example::Spread" Spread { symbol "symbol"; bid "bid", ask "ask" });
+///
+/// impl Sample for Spread {
+///     const TOPIC: &'static str = "Spread";
+/// }
+///
+/// assert!(Spread::struct_type().members[0].is_key);
+/// ```
+#[macro_export]
 macro_rules! fields {
     ($name:literal $type:ident {
         $($key:ident $key_name:literal),* ;
         $($member:ident $member_name:literal $(as $kind:ident)?),* $(,)?
     }) => {
-        impl $crate::field::Fields for $type {
+        impl $crate::Fields for $type {
             fn struct_type() -> &'static std::sync::Arc<$crate::types::StructType> {
                 static TYPE: std::sync::LazyLock<std::sync::Arc<$crate::types::StructType>> =
                     std::sync::LazyLock::new(|| {
                         // Lets the compiler infer the types of the members.
-                        fn of<F: $crate::field::Field>(
+                        fn of<F: $crate::Field>(
                             _: impl Fn(&$type) -> &F,
                         ) -> $crate::types::MemberType {
                             F::member_type()
@@ -166,7 +188,7 @@ macro_rules! fields {
                             },)*
                             $($crate::types::Member::new(
                                 $member_name,
-                                $crate::field::fields!(@type $member $type $($kind)?),
+                                $crate::fields!(@type $member $type $($kind)?),
                             ),)*
                         ];
                         std::sync::Arc::new($crate::types::StructType {
@@ -183,8 +205,8 @@ macro_rules! fields {
                 &self,
                 encoder: &mut $crate::cdr::Encoder<'_>,
             ) -> Result<(), $crate::cdr::EncodeError> {
-                $($crate::field::Field::encode(&self.$key, encoder)?;)*
-                $($crate::field::Field::encode(&self.$member, encoder)?;)*
+                $($crate::Field::encode(&self.$key, encoder)?;)*
+                $($crate::Field::encode(&self.$member, encoder)?;)*
                 Ok(())
             }
 
@@ -193,8 +215,8 @@ macro_rules! fields {
                 &mut self,
                 decoder: &mut $crate::cdr::Decoder<'_>,
             ) -> Result<(), $crate::cdr::DecodeError> {
-                $($crate::field::Field::decode(&mut self.$key, decoder)?;)*
-                $($crate::field::Field::decode(&mut self.$member, decoder)?;)*
+                $($crate::Field::decode(&mut self.$key, decoder)?;)*
+                $($crate::Field::decode(&mut self.$member, decoder)?;)*
                 Ok(())
             }
 
@@ -203,7 +225,7 @@ macro_rules! fields {
                 &mut self,
                 decoder: &mut $crate::cdr::Decoder<'_>,
             ) -> Result<(), $crate::cdr::DecodeError> {
-                $($crate::field::Field::decode(&mut self.$key, decoder)?;)*
+                $($crate::Field::decode(&mut self.$key, decoder)?;)*
                 Ok(())
             }
         }
@@ -215,5 +237,3 @@ macro_rules! fields {
         $crate::types::MemberType::$kind
     };
 }
-
-pub(crate) use fields;

@@ -39,3 +39,8 @@ fn books_equal_those_of_the_exchange() {
 fn a_grammar_takes_a_packet_apart() {
     assert_eq!(output("packet_grammar"), "IBM bid 130\nGE offer 5\n19 of 19 bytes\n");
 }
+
+#[test]
+fn a_sample_type_of_ones_own_is_published_and_subscribed_to() {
+    assert_eq!(output("own_sample"), "the last of TICK: 36.99 to 37.00; lost: [Some(0)]\n");
+}

@@ -3,7 +3,7 @@
 //! The IDL has no optional members: an absent field is 0 or the empty string.
 
 use super::Sample;
-use crate::field::fields;
+use crate::fields;
 
 /// Market data of one security: the entries of one message.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! The end of a feed, as in `idl/Done.idl` and `idl/Total.idl`, and marks of echoed samples.
 
 use super::Sample;
-use crate::field::fields;
+use crate::fields;
 
 /// Announces the end of a feed; the last sample that a publisher writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

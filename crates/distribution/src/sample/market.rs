@@ -6,7 +6,7 @@
 //! documentation states.
 
 use super::Sample;
-use crate::field::fields;
+use crate::fields;
 
 /// An exact number: `mantissa` times ten to the power of `exponent`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

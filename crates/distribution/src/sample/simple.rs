@@ -1,7 +1,7 @@
 //! Order messages as in `idl/Simple.idl`: no key, at most 32 bytes.
 
 use super::Sample;
-use crate::field::fields;
+use crate::fields;
 
 /// Defines one sample of `idl/Simple.idl`: the common members and, in brackets, those that not every sample has: volume
 /// and price, and side.
