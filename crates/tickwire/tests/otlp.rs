@@ -90,7 +90,36 @@ fn gaps_and_books_of_a_lossy_feed_reach_the_collector() {
 }
 
 #[test]
-fn a_collector_that_is_down_is_told_once_and_delays_nobody() {
+fn a_collector_that_is_down_is_told_once() {
+    let d = directory("otlp-refused");
+    let d = d.display();
+    let made = tickwire(&format!(
+        "generate cme -n 2000 --framing cme -o {d}/f.bin --write-templates {d}/f.xml"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.252.{high}.{low} -p 22108");
+    let closed = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr());
+    let address = closed.expect("a port");
+    let arguments = format!(
+        "receive -t {d}/f.xml --framing cme {group} --otlp http://{address} --idle 3s --json -"
+    );
+    let receiving = std::thread::spawn(move || tickwire(&arguments));
+    std::thread::sleep(Duration::from_secs(2));
+    // Gaps over some seconds: several batches fail.
+    let sent = tickwire(&format!("multicast -f {d}/f.bin {group} --rate 400 --loss 5 --json -"));
+    assert_eq!(sent.status, 0, "{}", sent.err);
+    let received = receiving.join().expect("it ran");
+    assert_eq!(
+        received.err.matches("spans are not exported to http://127.0.0.1").count(),
+        1,
+        "{}",
+        received.err
+    );
+}
+
+#[test]
+fn a_collector_that_hangs_delays_the_end_by_two_seconds_at_most() {
     let d = directory("otlp-down");
     let d = d.display();
     let made = tickwire(&format!(

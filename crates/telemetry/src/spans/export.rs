@@ -220,30 +220,31 @@ struct ExportLoop {
 impl ExportLoop {
     /// Exports spans until `stop` is set and the queue is empty.
     fn run(mut self) {
-        let mut batch: Vec<SpanData> = Vec::new();
+        while let Some(batch) = self.next_batch() {
+            self.export(batch);
+        }
+    }
+
+    /// Waits for spans and returns those that share a request; `None` at the end.
+    fn next_batch(&self) -> Option<Vec<SpanData>> {
+        let mut batch = Vec::new();
         let mut begun = Instant::now();
         loop {
-            let is_last = self.stop.load(Ordering::Relaxed);
-            let wait = if is_last { Duration::ZERO } else { LOOK };
-            match self.spans.recv_timeout(wait) {
+            let is_ending = self.stop.load(Ordering::Relaxed);
+            match self.spans.recv_timeout(if is_ending { Duration::ZERO } else { LOOK }) {
                 Ok(span) => {
                     if batch.is_empty() {
                         begun = Instant::now();
                     }
                     batch.push(data(span, &self.scope));
-                    if batch.len() < BATCH_MAX && begun.elapsed() < BATCH_WAIT {
-                        continue;
-                    }
                 }
-                Err(_) if batch.is_empty() && is_last => return,
-                Err(RecvTimeoutError::Disconnected) if batch.is_empty() => return,
-                Err(RecvTimeoutError::Timeout) if !is_last && begun.elapsed() < BATCH_WAIT => {
-                    continue;
-                }
-                Err(_) if batch.is_empty() => continue,
-                Err(_) => {}
+                Err(RecvTimeoutError::Timeout) if !is_ending => {}
+                Err(_) => return (!batch.is_empty()).then_some(batch),
             }
-            self.export(std::mem::take(&mut batch));
+            let is_due = !batch.is_empty() && begun.elapsed() >= BATCH_WAIT;
+            if is_due || batch.len() == BATCH_MAX {
+                return Some(batch);
+            }
         }
     }
 
