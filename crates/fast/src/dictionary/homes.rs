@@ -49,8 +49,7 @@ impl LaneState {
         Self(u64::from(carried) | u64::from(assigned) << 32)
     }
 
-    /// Returns the lanes that are present if they are not in the stream, as far as copy and
-    /// increment determine.
+    /// Returns the lanes of copy and increment that have a value if the stream has none for them.
     #[inline(always)]
     pub(crate) fn carried(self) -> u32 {
         self.0 as u32

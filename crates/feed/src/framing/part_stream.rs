@@ -103,13 +103,13 @@ impl PartStream {
         self.is_lost
     }
 
-    /// Returns the held bytes; those split last are at the start.
+    /// Returns the held bytes, beginning with the part that was split last.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.held
     }
 
-    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes), until the position
-    /// is lost.
+    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes). It means nothing once
+    /// the position is lost.
     pub(super) const fn base(&self) -> usize {
         self.base
     }

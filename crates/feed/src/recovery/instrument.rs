@@ -470,7 +470,7 @@ impl Instrument {
         while let Some(update) = self.held.front().copied() {
             match self.place(&update, by, LastGap::default(), false) {
                 Place::Old => {}
-                // Any gap may have arrived after it.
+                // A gap before the update may have been filled after it was held, so it is the next one now.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
                 // The snapshot includes the update's packet but not its RptSeq, so that RptSeq was

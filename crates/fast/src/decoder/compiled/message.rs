@@ -147,8 +147,8 @@ impl<'p> MessageFrame<'p> {
             + self.sequence.as_ref().map_or(0, |(_, entries)| entries.run.count)
     }
 
-    /// True if the code itself writes the fields' lanes to their home. It does unless a sequence
-    /// may bail out after the fields.
+    /// True if the code writes the lanes of the fields to their home. A message with a sequence
+    /// leaves them to its caller, because the sequence may still bail out.
     pub(super) fn goes_home(&self) -> bool {
         self.sequence.is_none() && self.fields.is_some_and(|run| run.kept != 0)
     }
