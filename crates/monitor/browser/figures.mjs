@@ -45,7 +45,7 @@ async function load(browser, address) {
   });
   const page = await context.newPage();
   await page.goto(address);
-  await page.waitForFunction(() => window.hasData);
+  await page.waitForFunction(() => window.hasData && performance.getEntriesByName("first-contentful-paint").length);
   const times = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, data: window.hasData }));
   await context.close();
   return times;
