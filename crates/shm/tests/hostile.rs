@@ -258,7 +258,8 @@ fn read_all(reader: &mut Reader) {
     }
     for number in 0..8 {
         if let Ok(key) = reader.key(number) {
-            assert!((1..=8).contains(&key.len()));
+            // A damaged header may state longer keys than the writer's, up to the longest of any channel.
+            assert!((1..=256).contains(&key.len()));
         }
     }
 }
