@@ -310,6 +310,17 @@ impl<P: Participant> Subscriber<P> {
         self.ledger.is_complete() || (self.ledger.has_end() && is_quiet)
     }
 
+    /// Returns true if a publisher has sent something, or has a writer that matches.
+    ///
+    /// # Errors
+    /// Errors of the transport.
+    pub fn has_publisher(&self) -> Result<bool, P::Error> {
+        match self.ledger.publishers().is_empty() {
+            true => Ok(self.stations.matched()?.iter().any(|count| *count > 0)),
+            false => Ok(true),
+        }
+    }
+
     /// Returns the counters of received and lost samples.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger

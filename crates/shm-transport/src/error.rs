@@ -40,6 +40,11 @@ pub enum Error {
         /// Size of a slot in bytes.
         slot: usize,
     },
+    /// A reader of a topic is a whole ring behind, and the writer keeps all samples.
+    Full {
+        /// The topic.
+        topic: String,
+    },
     /// The operating system refused to start the thread that sends heartbeats.
     Thread(std::io::Error),
     /// The directory of the channels cannot be read.
@@ -82,6 +87,10 @@ impl fmt::Display for Error {
                 "topic {topic}: its ring of {bytes} bytes does not hold two samples of {slot} bytes: set a larger ring \
                  (--shm-ring), or shorter samples (--shm-sample)"
             ),
+            Self::Full { topic } => write!(
+                out,
+                "topic {topic}: a subscriber is a whole ring behind (a larger one: --shm-ring)"
+            ),
             Self::Thread(error) => write!(out, "cannot start a thread: {error}"),
             Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
             Self::Partitions => out.write_str(
@@ -112,6 +121,6 @@ impl From<tickwire_shm::Error> for Error {
 
 impl TransportError for Error {
     fn is_timed_out(&self) -> bool {
-        false
+        matches!(self, Self::Full { .. })
     }
 }

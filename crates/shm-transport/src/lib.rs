@@ -8,7 +8,7 @@
 //!
 //! | | shared memory |
 //! |---|---|
-//! | reliability | A writer never waits. A reader that falls a whole ring behind loses samples: [`lost`](tickwire_distribution::RawReader::lost) counts them, and sequence numbers show them. With transient local durability it then gets the last lost sample of each key. |
+//! | reliability | A writer never waits, unless it keeps all samples: then it waits, for at most `max_blocking`, for reliable readers that keep all samples too. A reader that falls a whole ring behind loses samples: [`lost`](tickwire_distribution::RawReader::lost) counts them, and sequence numbers show them. With transient local durability it then gets the last lost sample of each key. |
 //! | acknowledgement | None: samples stay readable while they are in the ring. |
 //! | last values | One for each key, for readers with transient local durability, even if the depth of the history is above 1. |
 //! | sizes | A sample longer than the slots of its ring is an error that names the setting; a key longer than 256 bytes is an error too. |
@@ -46,6 +46,7 @@ mod name;
 mod participant;
 mod reader;
 mod sample;
+mod search;
 mod sources;
 mod wait_set;
 mod writer;
@@ -55,5 +56,6 @@ pub use error::Error;
 pub use listener::ShmListener;
 pub use participant::ShmParticipant;
 pub use reader::ShmRawReader;
+pub use search::PublisherSearch;
 pub use wait_set::ShmWaitSet;
 pub use writer::ShmRawWriter;

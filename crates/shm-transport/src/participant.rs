@@ -41,14 +41,6 @@ impl ShmParticipant {
         self.0.id
     }
 
-    /// Returns true if a topic has a writer now.
-    ///
-    /// # Errors
-    /// As [`raw_reader`](Participant::raw_reader).
-    pub fn has_writer(&self, of: &Arc<StructType>, topic: &str, qos: &Qos) -> Result<bool, Error> {
-        self.look_for_writer(of, topic, qos).map(|(is_there, _)| is_there)
-    }
-
     /// Returns whether a topic has a writer now, and messages for users that say why channels of the topic cannot be
     /// read.
     ///

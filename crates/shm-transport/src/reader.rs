@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tickwire_distribution::cdr::Encoding;
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Durability, ParticipantId, Qos, RawReader, RawSample};
+use tickwire_distribution::{Durability, History, ParticipantId, Qos, RawReader, RawSample};
 
 /// Sleep between two checks for writers.
 const TICK: Duration = Duration::from_millis(5);
@@ -46,6 +46,7 @@ impl ShmRawReader {
             prefixes.collect::<Result<_, _>>()?,
             schema(of)?,
             has_last_values,
+            qos.history == History::KeepAll,
         )?;
         let sources = SharedSources(Arc::new(Mutex::new(sources)));
         Ok(Self { sources, bytes: Vec::new(), encoding: of.encoding })

@@ -53,6 +53,8 @@ pub struct Sources {
     prefixes: Vec<String>,
     schema: Schema,
     has_last_values: bool,
+    /// True if a writer that keeps all samples waits for this reader.
+    is_awaited: bool,
     sources: Vec<Source>,
     /// Channels that are not read any more.
     left: HashSet<String>,
@@ -78,12 +80,14 @@ impl Sources {
         prefixes: Vec<String>,
         schema: Schema,
         has_last_values: bool,
+        is_awaited: bool,
     ) -> Result<Self, Error> {
         let mut sources = Self {
             config,
             prefixes,
             schema,
             has_last_values,
+            is_awaited,
             sources: Vec::new(),
             left: HashSet::new(),
             scanned: None,
@@ -154,6 +158,10 @@ impl Sources {
         let channel = channel.trusting(self.config.owner);
         let start = if is_first { Start::Now } else { Start::Oldest };
         let mut reader = Reader::open(&channel, &self.schema, start, self.config.wait)?;
+        if self.is_awaited {
+            // A reader that is not counted can be lapped, which its sequence numbers show.
+            reader.state_position()?;
+        }
         reader.check()?;
         let has_values = self.has_last_values && !reader.has_writer_ended();
         let (mut history_end, mut last_values) = (0, VecDeque::new());

@@ -9,11 +9,13 @@ use crate::{name, sample};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Durability, History, Qos, RawWriter, is_echo_topic};
+use tickwire_distribution::{Durability, History, Qos, RawWriter, Reliability, is_echo_topic};
 use tickwire_shm::{Channel, Pulse, Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two checks for readers.
 const TICK: Duration = Duration::from_millis(1);
+/// Sleep between two checks for room. A ring takes longer to read.
+const ROOM_TICK: Duration = Duration::from_micros(100);
 
 /// Longest key in bytes: as long as a channel allows.
 pub const KEY_BYTES: usize = 256;
@@ -39,6 +41,8 @@ pub struct ShmRawWriter {
     of: Arc<StructType>,
     topic: String,
     has_last_values: bool,
+    /// Longest wait of a write for readers that are a ring behind; `None` if the writer does not keep all samples.
+    blocking_max: Option<Duration>,
     bytes: Vec<u8>,
 }
 
@@ -93,9 +97,31 @@ impl ShmRawWriter {
             of: Arc::clone(of),
             topic: topic.to_owned(),
             has_last_values,
+            blocking_max: blocking_max(qos),
             bytes: Vec::new(),
         })
     }
+}
+
+/// Returns the longest wait of a write for room; `None` if writes do not wait.
+fn blocking_max(qos: &Qos) -> Option<Duration> {
+    match (qos.history, qos.reliability) {
+        (History::KeepAll, Reliability::Reliable { max_blocking }) => Some(max_blocking),
+        _ => None,
+    }
+}
+
+/// Waits until no reader is a whole ring behind.
+#[cold]
+fn wait_for_room(writer: &mut Writer, topic: &str, blocking_max: Duration) -> Result<(), Error> {
+    let begun = Instant::now();
+    while !writer.has_room()? {
+        if begun.elapsed() >= blocking_max {
+            return Err(Error::Full { topic: topic.to_owned() });
+        }
+        std::thread::sleep(ROOM_TICK);
+    }
+    Ok(())
 }
 
 /// Publishes a sample with its header, under its key if the writer keeps last values.
@@ -155,8 +181,13 @@ impl RawWriter for ShmRawWriter {
     type Error = Error;
 
     fn write(&mut self, bytes: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
-        let Self { writer, of, topic, has_last_values, bytes: sample, .. } = self;
+        let Self { writer, of, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
+        if let Some(blocking_max) = *blocking_max
+            && !writer.has_room()?
+        {
+            wait_for_room(writer, topic, blocking_max)?;
+        }
         sample::encode(sample, source_timestamp_ns, false, bytes);
         let key = match has_last_values {
             true => Some(of.key(bytes, of.encoding).map_err(Error::Key)?),

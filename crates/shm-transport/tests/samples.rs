@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{TryRecvError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{
-    Arrival, Book, BookLevel, Delivery, Done, Fields, Listener, Participant, Publisher, Qos, Quote,
-    RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
+    Arrival, Book, BookLevel, Delivery, Done, Fields, Held, Listener, Participant, Publisher, Qos,
+    Quote, RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
 use tickwire_shm::{Channel, Schema, Writer, WriterOptions};
 use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
@@ -510,4 +511,88 @@ fn partitions_keep_apart_and_wildcards_are_refused() {
     assert!(matches!(refused, Err(Error::Partitions)));
     let refused = participant.reader::<Quote>("Quote", &Qos::reliable().partition("a*"));
     assert!(matches!(refused, Err(Error::Partitions)));
+}
+
+/// Publishes quotes with a publisher that keeps all samples, in a thread of its own, which returns the number of dropped
+/// ones. Returns once the subscriber has matched; until then the subscriber's samples go to `take`.
+fn publish_all(
+    scene: &Scene,
+    count: u32,
+    patience: Duration,
+    subscriber: &mut Subscriber<ShmParticipant>,
+    mut take: impl FnMut(&Arrival<'_>),
+) -> JoinHandle<u64> {
+    let place = scene.join();
+    let (matched, is_matched) = channel();
+    let publisher = std::thread::spawn(move || {
+        let delivery = Delivery { held: Some(Held::All), ..Delivery::default() };
+        let sets = [TopicSet::of::<Quote>()];
+        let mut publisher = Publisher::new(&place, &sets, &delivery, patience, || false).unwrap();
+        assert!(publisher.wait_matched(1, SECOND).unwrap());
+        matched.send(()).unwrap();
+        for number in 0..count {
+            publisher.publish(0, &quote(number)).unwrap();
+        }
+        publisher.finish(true, SECOND).unwrap();
+        publisher.counters().dropped
+    });
+    while is_matched.try_recv() == Err(TryRecvError::Empty) {
+        subscriber.poll(&mut take).unwrap();
+    }
+    publisher
+}
+
+#[test]
+fn a_publisher_that_keeps_all_samples_waits_for_a_slow_subscriber() {
+    let scene = Scene::new("all");
+    let (sets, options) = ([TopicSet::of::<Quote>()], SubscriberOptions::default());
+    let delivery = Delivery::default();
+    let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    let mut order_ids = Vec::new();
+    let mut received = Received::<Quote>::default();
+    let mut take = |arrival: &Arrival<'_>| {
+        arrival.load(&mut received).unwrap();
+        order_ids.push(received.sample.order_id);
+    };
+    // A ring holds 32 quotes.
+    let publisher = publish_all(&scene, 5_000, SECOND, &mut subscriber, &mut take);
+    while !subscriber.is_over() {
+        subscriber.receive(Duration::from_millis(20), &mut take).unwrap();
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    assert_eq!(publisher.join().unwrap(), 0);
+    assert_eq!(order_ids, (0..5_000).collect::<Vec<_>>());
+    assert_eq!(subscriber.ledger().publishers()[0].lost, Some(0));
+}
+
+#[test]
+fn a_publisher_that_keeps_all_samples_does_not_wait_for_a_subscriber_that_conflates() {
+    let scene = Scene::new("all-conflated");
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let every = Some(Duration::from_millis(100));
+    let options = SubscriberOptions { every, ..SubscriberOptions::default() };
+    let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    let patience = Duration::from_millis(100);
+    // Afterwards the subscriber takes nothing more.
+    let publisher = publish_all(&scene, 1_000, patience, &mut subscriber, |_| {});
+    assert_eq!(publisher.join().unwrap(), 0);
+}
+
+#[test]
+fn a_publisher_that_keeps_all_samples_drops_them_when_its_patience_ends() {
+    let scene = Scene::new("all-patience");
+    let (sets, options) = ([TopicSet::of::<Quote>()], SubscriberOptions::default());
+    let delivery = Delivery::default();
+    let mut stopped = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    let mut count = 0;
+    let patience = Duration::from_millis(100);
+    let publisher = publish_all(&scene, 100, patience, &mut stopped, |_| count += 1);
+    let dropped = publisher.join().unwrap();
+    assert!((1..100).contains(&dropped), "{dropped}");
+    while !stopped.is_over() {
+        stopped.receive(Duration::from_millis(20), |_| count += 1).unwrap();
+    }
+    // The publisher knows what it dropped; what it wrote was received.
+    assert_eq!(count + dropped, 100);
+    assert_eq!(stopped.ledger().publishers()[0].lost, Some(0));
 }

@@ -12,7 +12,7 @@ pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"TWVALUE\0");
 /// First word of a waiters file.
 pub const WAITERS_MAGIC: u64 = u64::from_le_bytes(*b"TWWAIT\0\0");
 /// Version of all layouts.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Words of the ring file's header.
 pub mod header {
@@ -82,6 +82,8 @@ pub mod state {
 pub const NAME_BYTES_MAX: usize = 128;
 /// Words before the first slot and before the first entry: one page.
 pub const HEADER_WORDS: usize = 512;
+/// Index of the first position in a waiters file, after its header; each reader that the writer counts has a word.
+pub const POSITIONS: usize = HEADER_WORDS;
 /// Words of a slot or an entry before its bytes: lock, length and epoch, key.
 pub const CELL_HEADER_WORDS: usize = 3;
 /// Largest sample in bytes.

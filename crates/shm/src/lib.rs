@@ -2,7 +2,8 @@
 //!
 //! A [`Writer`] publishes samples of up to a fixed size into a ring in a file that any number of [`Reader`]s map
 //! read-only. Publishing costs the same with any number of readers, and no reader can stop or slow the writer or change
-//! what others read. A reader that falls a whole ring behind learns exactly which samples it lost ([`Event::Gap`]).
+//! what others read. A writer that has no deadline, such as one that replays a file, may wait for slow readers
+//! ([`Writer::has_room`]). A reader that falls a whole ring behind learns exactly which samples it lost ([`Event::Gap`]).
 //!
 //! Samples may have keys: a reader that joins late gets the last value of every key and continues from there, with no
 //! sample missing or repeated ([`Reader::last_values`]).
@@ -48,6 +49,7 @@ mod mapping;
 mod memory;
 #[cfg(test)]
 mod models;
+mod position;
 mod reader;
 mod ring;
 mod schema;

@@ -2,8 +2,9 @@
 //! model allows. Each model also runs with a fence left out, and must then find the error.
 
 use crate::cell::{self, Buffer, Label};
-use crate::layout::{Geometry, NO_KEY, header};
+use crate::layout::{Geometry, NO_KEY, POSITIONS, header};
 use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::position::{self, Position};
 use crate::ring::{self, Cursor, Step};
 use crate::{bell, values};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -174,6 +175,48 @@ fn without_the_acquire_fence_a_sample_is_torn() {
 #[should_panic(expected = "torn")]
 fn without_the_release_fence_the_ring_breaks() {
     ring_model(Fence::Release);
+}
+
+/// A writer that waits for room puts three samples through two slots: a reader that states its position has no gap.
+#[test]
+fn a_writer_that_waits_for_room_laps_nobody() {
+    check(3, || {
+        let geometry = geometry();
+        let memory = Arc::new(Model::new(slot_words(&geometry), Fence::None));
+        let waiters = Arc::new(Model::new([POSITIONS], Fence::None));
+        let mut position = Position::new(&*waiters, &geometry, 0, 0);
+        let writer = thread::spawn({
+            let (memory, waiters) = (memory.clone(), waiters.clone());
+            move || {
+                for seq_num in 0..3_u64 {
+                    let at = position::stated(&*waiters, 0).expect("it is stated");
+                    if seq_num >= position::limit(&geometry, at.min(seq_num), seq_num) {
+                        return seq_num;
+                    }
+                    let bytes = seq_num.to_le_bytes();
+                    ring::write(&*memory, &geometry, seq_num, label(seq_num, NO_KEY), &bytes);
+                    ring::advance(&*memory, seq_num + 1);
+                }
+                3
+            }
+        });
+        let mut buffer = Buffer::new(8);
+        let mut cursor = Cursor { next: 0 };
+        let mut read = |cursor: &mut Cursor| {
+            let step = cursor.read(&*memory, &geometry, &mut buffer).expect("no damage");
+            if let Step::Sample(found) = step {
+                check_sample(cursor.next, found, &buffer);
+            }
+            assert!(!matches!(step, Step::Gap(..)), "it was lapped");
+            cursor.advance(step);
+            position.state_when_due(&*waiters, cursor.next);
+        };
+        (0..2).for_each(|_| read(&mut cursor));
+        let written = writer.join().unwrap();
+        while cursor.next < written {
+            read(&mut cursor);
+        }
+    });
 }
 
 /// A late joiner: the entry as of head S has the key's last sample, and the ring from S on has all later ones, each

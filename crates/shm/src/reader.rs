@@ -11,6 +11,7 @@ use crate::identity::{Identity, Presence};
 use crate::layout::{self, Geometry, NO_KEY, header, state};
 use crate::mapping::{Fence, ReadMap, WriteMap};
 use crate::memory::Memory;
+use crate::position::Position;
 use crate::ring::{self, Cursor, Step};
 use crate::schema::Schema;
 use crate::wait::ReaderWait;
@@ -108,8 +109,10 @@ pub struct Reader {
     ring: ReadMap,
     geometry: Geometry,
     waiters: Option<WriteMap>,
-    /// Holds the lock by which the writer counts this reader.
-    _place: Option<File>,
+    /// The position that a writer may wait for, if it is stated.
+    stated: Option<Stated>,
+    /// The lock by which the writer counts this reader.
+    counted: Option<CountedLock>,
     wait: ReaderWait,
     buffer: Buffer,
     cursor: Cursor,
@@ -123,6 +126,27 @@ pub struct Reader {
     quiet: (u64, Instant),
     /// Head and heartbeat at the last check of the writer, and the time since which both are unchanged.
     seen: (u64, u64, Instant),
+}
+
+/// The lock on a byte of the waiters file by which the writer counts a reader.
+#[derive(Debug)]
+struct CountedLock {
+    /// The waiters file; it holds the lock.
+    file: File,
+    byte: u32,
+}
+
+/// A position, which is withdrawn when this value is dropped.
+#[derive(Debug)]
+struct Stated {
+    position: Position,
+    waiters: WriteMap,
+}
+
+impl Drop for Stated {
+    fn drop(&mut self) {
+        self.position.withdraw(&self.waiters);
+    }
 }
 
 impl Reader {
@@ -155,7 +179,7 @@ impl Reader {
         if ring.load(header::STATE) != state::OPEN {
             return Err(Error::NoChannel { path });
         }
-        let (waiters, place) = match wait {
+        let (waiters, counted) = match wait {
             ReaderWait::Spin => (None, take_place(channel).ok().flatten()),
             _ => (Some(open_waiters(channel, &ring)?), take_place(channel)?),
         };
@@ -176,7 +200,8 @@ impl Reader {
             ring,
             geometry,
             waiters,
-            _place: place,
+            stated: None,
+            counted,
             wait,
             epoch,
             segments: Vec::new(),
@@ -184,6 +209,21 @@ impl Reader {
             gone: Gone::No,
             has_process_ended: false,
         })
+    }
+
+    /// States this reader's position from now on, so that a writer that waits for room does not lap it
+    /// ([`Writer::has_room`](crate::Writer::has_room)). Returns false if the writer does not count this reader, because
+    /// too many others are attached; such a reader can be lapped.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn state_position(&mut self) -> Result<bool, Error> {
+        let Some(CountedLock { file, byte }) = &self.counted else { return Ok(false) };
+        // The channel may have been ended meanwhile, so the file may no longer have a name.
+        let waiters = WriteMap::new(file, &self.channel.waiters_path(), WAITERS_WORDS)?;
+        let position = Position::new(&waiters, &self.geometry, *byte, self.cursor.next);
+        self.stated = Some(Stated { position, waiters });
+        Ok(true)
     }
 
     /// Returns the next event, if there is one; never waits.
@@ -198,16 +238,19 @@ impl Reader {
             match step {
                 Step::Sample(label) if label.epoch == self.epoch as u32 => {
                     let seq_num = self.cursor.next;
-                    self.cursor.advance(step);
+                    self.advance(step);
                     let key = (label.key != NO_KEY).then_some(label.key as u32);
                     let bytes = self.buffer.bytes();
                     return Ok(Some(Event::Sample(Sample { seq_num, key, bytes })));
                 }
                 Step::Gap(from, to) => {
-                    self.cursor.advance(step);
+                    self.advance(step);
                     return Ok(Some(Event::Gap { from, to }));
                 }
-                Step::Nothing if !self.is_control_new() => return Ok(None),
+                Step::Nothing if !self.is_control_new() => {
+                    self.rest();
+                    return Ok(None);
+                }
                 Step::Sample(_) | Step::Nothing => match self.look_at_control()? {
                     Control::Event(event) => return Ok(Some(event)),
                     Control::Again => {}
@@ -216,6 +259,23 @@ impl Reader {
             }
         }
         Ok(None)
+    }
+
+    /// Moves past what was read.
+    #[inline]
+    fn advance(&mut self, step: Step) {
+        self.cursor.advance(step);
+        if let Some(Stated { position, waiters }) = &mut self.stated {
+            position.state_when_due(waiters, self.cursor.next);
+        }
+    }
+
+    /// Notes that nothing is left to read.
+    #[inline]
+    fn rest(&mut self) {
+        if let Some(Stated { position, waiters }) = &mut self.stated {
+            position.state_when_idle(waiters, self.cursor.next);
+        }
     }
 
     /// Returns the next event. Waits for it as [`Reader::open`] was told to; `None` if none arrives within `timeout`.
@@ -463,14 +523,14 @@ fn fence(ring: &ReadMap) -> Fence {
 
 /// Takes one of the locks by which the writer counts readers; `None` if all are taken. The kernel releases it when the
 /// reader's process ends, even by SIGKILL.
-fn take_place(channel: &Channel) -> Result<Option<File>, Error> {
+fn take_place(channel: &Channel) -> Result<Option<CountedLock>, Error> {
     let path = channel.waiters_path();
     let file = channel::open(&path, true)?;
-    for place in 0..READERS_COUNTED_MAX {
-        let is_taken = system::lock_byte(&file, place);
+    for byte in 0..READERS_COUNTED_MAX {
+        let is_taken = system::lock_byte(&file, byte);
         let failure = |source| Error::Io { attempt: Attempt::Lock, path: path.clone(), source };
         if is_taken.map_err(failure)? {
-            return Ok(Some(file));
+            return Ok(Some(CountedLock { file, byte }));
         }
     }
     Ok(None)

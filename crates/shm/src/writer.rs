@@ -11,16 +11,16 @@ use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
 use crate::mapping::{Fence, WriteMap};
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::schema::Schema;
-use crate::system;
-use crate::{ring, values};
+use crate::{position, ring, system, values};
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
 
 /// Most readers that [`Writer::readers`] can count.
 pub const READERS_COUNTED_MAX: u32 = 1024;
 
-/// Words of a waiters file: one page.
-pub(crate) const WAITERS_WORDS: usize = layout::HEADER_WORDS;
+/// Words of a waiters file: a page of header, and a position for each reader that is counted.
+pub(crate) const WAITERS_WORDS: usize = layout::POSITIONS + READERS_COUNTED_MAX as usize;
 
 /// A heartbeat is sent once per this many publishes.
 const PUBLISHES_PER_BEAT: u64 = 1024;
@@ -158,13 +158,18 @@ impl Writer {
     /// # Errors
     /// Errors of the operating system.
     pub fn readers(&self) -> Result<u32, Error> {
-        let Engine { waiters_file, channel, .. } = &self.0;
-        let count = system::locked_bytes(waiters_file, 0..READERS_COUNTED_MAX);
-        count.map_err(|source| Error::Io {
-            attempt: Attempt::Lock,
-            path: channel.waiters_path(),
-            source,
-        })
+        self.0.locked(0..READERS_COUNTED_MAX)
+    }
+
+    /// Returns true if the next sample overwrites none that a reader has still to read. Counts only readers that state
+    /// their position ([`Reader::state_position`](crate::Reader::state_position)); one that has died does not count.
+    /// Publishing never waits, whatever this returns.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    #[inline]
+    pub fn has_room(&mut self) -> Result<bool, Error> {
+        self.0.has_room()
     }
 
     /// Ends the channel: readers get the remaining samples, then [`Event::Done`](crate::Event::Done) with the number of
@@ -212,6 +217,8 @@ pub(crate) struct Engine<M> {
     first: u64,
     /// Sequence number of the next sample.
     pub next: u64,
+    /// Samples below this overwrite none that a reader with a position has still to read.
+    room_until: u64,
 }
 
 impl<M: MemoryMut + Sleep> Engine<M> {
@@ -260,6 +267,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             epoch: 0,
             first: 0,
             next: 0,
+            room_until: 0,
         };
         engine.take_over(&identity)?;
         Ok(engine)
@@ -290,6 +298,36 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             self.beat();
         }
         Ok(seq_num)
+    }
+
+    #[inline]
+    pub fn has_room(&mut self) -> Result<bool, Error> {
+        if self.next >= self.room_until {
+            let slowest = self.slowest()?;
+            self.room_until = position::limit(&self.geometry, slowest, self.next);
+        }
+        Ok(self.next < self.room_until)
+    }
+
+    /// Returns the smallest position that a living reader states, at most that of the next sample.
+    fn slowest(&self) -> Result<u64, Error> {
+        let mut slowest = self.next;
+        for place in 0..READERS_COUNTED_MAX {
+            match position::stated(&self.waiters, place) {
+                Some(at) if at < slowest && self.locked(place..place + 1)? > 0 => slowest = at,
+                _ => {}
+            }
+        }
+        Ok(slowest)
+    }
+
+    /// Returns the number of bytes in this range of the waiters file that readers have locked.
+    fn locked(&self, places: Range<u32>) -> Result<u32, Error> {
+        system::locked_bytes(&self.waiters_file, places).map_err(|source| Error::Io {
+            attempt: Attempt::Lock,
+            path: self.channel.waiters_path(),
+            source,
+        })
     }
 
     pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {

@@ -53,6 +53,76 @@ fn a_lapped_reader_learns_exactly_what_it_lost() {
 }
 
 #[test]
+fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
+    let scene = Scene::new("room", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
+    // Its position is not stated, so the writer does not wait for it.
+    let mut other = scene.reader(Start::Now, ReaderWait::Block);
+    assert!(reader.state_position().unwrap());
+    for seq_num in 0..1000 {
+        while writer.has_room().unwrap() {
+            writer.publish(b"").unwrap();
+        }
+        assert_eq!(writer.next_seq_num(), seq_num + 8, "the whole ring is used");
+        assert!(
+            matches!(reader.poll().unwrap(), Some(Event::Sample(sample)) if sample.seq_num == seq_num)
+        );
+    }
+    assert!(matches!(other.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    while reader.poll().unwrap().is_some() {}
+    // A reader that comes later is waited for too.
+    let mut late = scene.reader(Start::Now, ReaderWait::Block);
+    assert!(late.state_position().unwrap());
+    while writer.has_room().unwrap() {
+        writer.publish(b"").unwrap();
+    }
+    drop(reader);
+    assert!(!writer.has_room().unwrap());
+    assert_eq!(late.behind().unwrap(), 8);
+    drop(late);
+    for _ in 0..100 {
+        assert!(writer.has_room().unwrap(), "nobody is left");
+        writer.publish(b"").unwrap();
+    }
+}
+
+#[test]
+fn a_writer_and_two_readers_that_state_their_positions_lose_nothing() {
+    let scene = Scene::new("rooms", 64);
+    let mut writer = scene.writer();
+    let readers = [ReaderWait::Block, ReaderWait::Spin].map(|wait| {
+        let mut reader = scene.reader(Start::Now, wait);
+        assert!(reader.state_position().unwrap());
+        std::thread::spawn(move || {
+            let mut next = 0;
+            loop {
+                match reader.wait(SECOND).unwrap() {
+                    Some(Event::Sample(sample)) => {
+                        assert_eq!(sample.bytes, sample.seq_num.to_le_bytes());
+                        assert_eq!(sample.seq_num, next);
+                        next += 1;
+                    }
+                    Some(Event::Done { .. }) => return next,
+                    other => panic!("{other:?}"),
+                }
+            }
+        })
+    });
+    const SAMPLES: u64 = 100_000;
+    for seq_num in 0..SAMPLES {
+        while !writer.has_room().unwrap() {
+            std::thread::yield_now();
+        }
+        writer.publish(&seq_num.to_le_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+    for reader in readers {
+        assert_eq!(reader.join().unwrap(), SAMPLES);
+    }
+}
+
+#[test]
 fn a_reader_may_begin_half_a_ring_back() {
     let scene = Scene::new("oldest", 8);
     let mut writer = scene.writer();

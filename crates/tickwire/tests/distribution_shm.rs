@@ -5,6 +5,7 @@ mod bus;
 mod support;
 
 use bus::{PATIENCE, Place, Process, json, sum};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::tickwire;
 use tickwire_exchange::{FeedShape, Generator, Options};
@@ -103,6 +104,34 @@ fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
         let report = json(&report);
         let ended = if *transport == "shm" { "stopped" } else { "done" };
         assert_eq!(report["publishers"][0]["ended"], ended, "{report:#}");
+        assert_eq!(sum(&report, "lost"), 0, "{report:#}");
+    }
+}
+
+/// A file has no clock: whoever reads it publishes as fast as its subscribers read.
+#[test]
+fn a_file_laps_no_subscriber() {
+    let place = Place::new(76);
+    let channels = Channels::new(76);
+    let (packets, templates) = place.feed("complex", "-n 5000");
+    let at = format!("--domain {} --transport shm --shm-directory {}", place.domain, channels.0);
+    let options = ["", "--show"];
+    let subscribers = options.map(|options| {
+        let report = place.file(&format!("received{options}.json"));
+        let command = format!("subscribe {at} --no-echo {options} --json {}", report.display());
+        (Process::start_logging(&command, Stdio::null()), report)
+    });
+    // A ring of 32 slots.
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --subscribers 2 {at} --shm-ring 128KiB --shm-sample 3KiB",
+        templates.display(),
+        packets.display()
+    ));
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    for (subscriber, report) in subscribers {
+        assert_eq!(subscriber.finish(), 0);
+        let report = json(&report);
+        assert!(sum(&report, "received") > 5000, "{report:#}");
         assert_eq!(sum(&report, "lost"), 0, "{report:#}");
     }
 }

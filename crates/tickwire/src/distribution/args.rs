@@ -5,7 +5,7 @@ use super::transport::ShmPlace;
 use crate::failure::Failure;
 use crate::units::{Size, size_in};
 use std::path::PathBuf;
-use tickwire_distribution::{Delivery, SecurityList};
+use tickwire_distribution::{Delivery, Held, SecurityList};
 use tickwire_shm::{Channel, Readers, effective_user};
 use tickwire_shm_transport::{Room, ShmConfig, ShmParticipant};
 
@@ -164,7 +164,12 @@ impl DeliveryArgs {
         self.dds.delivery(self.over_shm(), all)
     }
 
-    /// Delivery of samples over shared memory, where a writer never waits.
+    /// Delivery of published samples over shared memory. `all`: wait for slow subscribers; otherwise they lose samples.
+    pub fn published_over_shm(&self, all: bool) -> Delivery {
+        Delivery { held: all.then_some(Held::All), ..self.over_shm() }
+    }
+
+    /// Delivery of samples over shared memory.
     pub fn over_shm(&self) -> Delivery {
         Delivery {
             last_values: self.last_values,

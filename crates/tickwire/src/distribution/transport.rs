@@ -201,8 +201,8 @@ impl Outlet for Outlets {
 }
 
 impl Outlets {
-    /// Creates writers for the topics of `sets`. Over DDS, a write to a full buffer waits at most `patience`; with
-    /// `all`, the default of `--history` is to keep all samples for a slow subscriber.
+    /// Creates writers for the topics of `sets`. A write to a full buffer waits at most `patience`. With `all`, samples
+    /// are kept for a slow subscriber: over shared memory always, over DDS unless `--history` says otherwise.
     pub fn new(
         places: &Places,
         args: &DeliveryArgs,
@@ -216,7 +216,7 @@ impl Outlets {
             move || stop.is_set()
         };
         let shm = places.shm.as_ref().map(|place| {
-            Publisher::new(place, sets, &args.over_shm(), patience, is_over())
+            Publisher::new(place, sets, &args.published_over_shm(all), patience, is_over())
                 .map_err(|error| refused(&error))
         });
         let dds = places.dds.as_ref().map(|place| {

@@ -28,7 +28,8 @@ use tickwire_distribution::{
 use tickwire_fast::CompileOptions;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_host::{Step, Stop, Waiting, affinity};
-use transport::{Chosen, Elsewhere, SubscribeTransport};
+use tickwire_shm_transport::PublisherSearch;
+use transport::{Chosen, SubscribeTransport};
 
 /// Longest sleep of the loop.
 const TICK: Duration = Duration::from_millis(20);
@@ -175,7 +176,8 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
         let ended = match &mut chosen {
             Chosen::Dds(elsewhere) => {
                 let (place, delivery) = (args.delivery.join_dds()?, args.delivery.over_dds(false));
-                subscription.over(&place, &delivery, is_echoing, &text, elsewhere.as_deref_mut())?
+                let search = elsewhere.as_mut().map(|elsewhere| &mut elsewhere.search);
+                subscription.over(&place, &delivery, is_echoing, &text, search)?
             }
             Chosen::Shm(place) => {
                 let delivery = args.delivery.over_shm();
@@ -207,12 +209,6 @@ fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
     }
 }
 
-/// True if a publisher has sent something, or has a writer that matches.
-fn has_publisher<P: Participant>(subscriber: &Subscriber<P>) -> Result<bool, P::Error> {
-    let is_matched = || Ok(subscriber.stations().matched()?.iter().any(|count| *count > 0));
-    if subscriber.ledger().publishers().is_empty() { is_matched() } else { Ok(true) }
-}
-
 /// The report, and what became of the recording.
 type ReportAndRecording = (Report, Result<(), Failure>);
 
@@ -235,7 +231,7 @@ impl Subscription<'_> {
         delivery: &Delivery,
         is_echoing: bool,
         text: &str,
-        elsewhere: Option<&mut Elsewhere>,
+        elsewhere: Option<&mut PublisherSearch>,
     ) -> Result<Option<ReportAndRecording>, Failure> {
         let args = self.args;
         let options = SubscriberOptions {
@@ -257,7 +253,7 @@ impl Subscription<'_> {
     fn run<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,
-        elsewhere: Option<&mut Elsewhere>,
+        elsewhere: Option<&mut PublisherSearch>,
     ) -> Result<Option<ReportAndRecording>, Failure> {
         let taken = self.take_all(subscriber, elsewhere);
         if matches!(taken, Ok(None)) {
@@ -277,7 +273,7 @@ impl Subscription<'_> {
     fn take_all<P: Participant>(
         &mut self,
         subscriber: &mut Subscriber<P>,
-        mut elsewhere: Option<&mut Elsewhere>,
+        mut elsewhere: Option<&mut PublisherSearch>,
     ) -> Result<Option<Duration>, Failure> {
         let row = self.latencies.add("one way, shared clock");
         let (mut first, mut last) = (None, Instant::now());
@@ -333,11 +329,8 @@ impl Subscription<'_> {
             if self.stop.is_set() || is_over {
                 break;
             }
-            if let Some(elsewhere) = elsewhere.as_mut().filter(|elsewhere| elsewhere.is_due())
-                && !has_publisher(subscriber).map_err(fail)?
-                && elsewhere.has_publisher()
-                // One may have arrived over this transport meanwhile, and counts on this subscriber.
-                && !has_publisher(subscriber).map_err(fail)?
+            if let Some(search) = &mut elsewhere
+                && search.should_move(subscriber).map_err(fail)?
             {
                 return Ok(None);
             }

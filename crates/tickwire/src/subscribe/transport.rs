@@ -4,11 +4,8 @@ use crate::distribution::{DeliveryArgs, HAS_DDS, ShmPlace};
 use crate::failure::Failure;
 use clap::builder::PossibleValue;
 use std::fmt;
-use std::time::{Duration, Instant};
 use tickwire_distribution::TopicSet;
-
-/// Time between two searches for publishers in shared memory while none has been found over DDS.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+use tickwire_shm_transport::PublisherSearch;
 
 /// The values of `--transport` for subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +41,10 @@ pub enum Chosen {
     Shm(ShmPlace),
 }
 
-/// Searches for publishers in shared memory if there were none at the start.
+/// The search for publishers in shared memory that arrive later, and the reason why DDS was selected.
 pub struct Elsewhere {
-    place: ShmPlace,
+    pub search: PublisherSearch,
     why: String,
-    args: DeliveryArgs,
-    sets: Vec<TopicSet>,
-    looked: Instant,
-}
-
-impl Elsewhere {
-    /// Returns true if it is time to search again.
-    pub fn is_due(&self) -> bool {
-        self.looked.elapsed() >= LOOK_EVERY
-    }
-
-    /// Returns true if one of the topics has a publisher.
-    pub fn has_publisher(&mut self) -> bool {
-        self.looked = Instant::now();
-        // Channels that cannot be read were reported at the start.
-        has_writer(&self.place, &self.args, &self.sets).is_ok_and(|(is_there, _)| is_there)
-    }
 }
 
 impl Chosen {
@@ -121,7 +101,9 @@ pub fn choose(
     if transport == SubscribeTransport::Dds {
         return Ok(Chosen::Dds(None));
     }
-    let why = match has_writer(&place, args, sets) {
+    let mut search =
+        PublisherSearch::new(place.participant.clone(), sets.to_vec(), args.over_shm());
+    let why = match search.look() {
         Ok((true, _)) => return Ok(Chosen::Shm(place)),
         Ok((false, refusals)) => {
             let directory = place.directory.display();
@@ -136,27 +118,5 @@ pub fn choose(
             "shared memory cannot be read".to_owned()
         }
     };
-    let (args, sets) = (args.clone(), sets.to_vec());
-    let elsewhere = Elsewhere { place, why, args, sets, looked: Instant::now() };
-    Ok(Chosen::Dds(Some(Box::new(elsewhere))))
-}
-
-/// Returns whether one of the topics has a publisher in shared memory, and why channels of them cannot be read.
-fn has_writer(
-    place: &ShmPlace,
-    args: &DeliveryArgs,
-    sets: &[TopicSet],
-) -> Result<(bool, Vec<String>), tickwire_shm_transport::Error> {
-    let (delivery, mut refusals) = (args.over_shm(), Vec::new());
-    for set in sets {
-        let qos = delivery.reader_qos(set.of.has_key(), false);
-        for (_, topic) in set.topics() {
-            let (is_there, refused) = place.participant.look_for_writer(&set.of, &topic, &qos)?;
-            refusals.extend(refused);
-            if is_there {
-                return Ok((true, refusals));
-            }
-        }
-    }
-    Ok((false, refusals))
+    Ok(Chosen::Dds(Some(Box::new(Elsewhere { search, why }))))
 }

@@ -1,0 +1,84 @@
+//! Positions of readers, for a writer that waits for room.
+//!
+//! A reader that asks for it states the sequence number of its next sample in the waiters file, in the word of the byte
+//! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it. Other
+//! writers do not look at positions, so no reader can slow them.
+//!
+//! To keep the word's cache line with the reader, a position is stated only after an eighth of the ring, and when
+//! nothing is left to read. What is stated is therefore at most the true position, which is the safe direction.
+
+use crate::layout::{Geometry, POSITIONS};
+use crate::memory::{Memory, MemoryMut};
+
+/// A reader states its position this many times per ring, and a writer looks at positions twice as rarely.
+const PER_RING: u64 = 8;
+
+/// Value of the word of a reader that does not state its position.
+const UNSTATED: u64 = 0;
+
+/// A reader's own position.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// Index of its word in the waiters file.
+    word: usize,
+    /// The position that was stated last.
+    stated: u64,
+    /// Number of samples between two statements while there is more to read.
+    every: u64,
+}
+
+impl Position {
+    /// Creates the position of the reader that has locked byte `place`, and states `next`.
+    pub fn new(waiters: &impl MemoryMut, geometry: &Geometry, place: u32, next: u64) -> Self {
+        let every = (geometry.slots / PER_RING).max(1);
+        let mut position = Self { word: POSITIONS + place as usize, stated: 0, every };
+        position.state(waiters, next);
+        position
+    }
+
+    /// States that `next` is the next sample to read: all earlier ones have been copied.
+    pub fn state(&mut self, waiters: &impl MemoryMut, next: u64) {
+        self.stated = next;
+        // Copies of earlier samples must not move behind the store that gives their slots away.
+        waiters.release();
+        waiters.store(self.word, next + 1);
+    }
+
+    /// States `next` if enough samples were read since the last time.
+    #[inline]
+    pub fn state_when_due(&mut self, waiters: &impl MemoryMut, next: u64) {
+        if next.wrapping_sub(self.stated) >= self.every {
+            self.state(waiters, next);
+        }
+    }
+
+    /// States `next` if it differs from what was stated: nothing is left to read.
+    #[inline]
+    pub fn state_when_idle(&mut self, waiters: &impl MemoryMut, next: u64) {
+        if next != self.stated {
+            self.state(waiters, next);
+        }
+    }
+
+    /// Takes the position back: the writer no longer waits for this reader.
+    pub fn withdraw(&self, waiters: &impl MemoryMut) {
+        waiters.store(self.word, UNSTATED);
+    }
+}
+
+/// Returns the position that the reader with byte `place` states. The caller must check that the byte is still locked.
+pub fn stated(waiters: &impl Memory, place: u32) -> Option<u64> {
+    let word = waiters.load(POSITIONS + place as usize);
+    waiters.acquire();
+    word.checked_sub(1)
+}
+
+/// Returns the sequence number below which a writer may publish without looking at positions again. `slowest` is the
+/// position of the slowest reader, at most `next`.
+///
+/// A reader that attaches later starts at most half a ring back. The limit is therefore never more than a quarter of a
+/// ring ahead, so that such a reader keeps a quarter.
+pub fn limit(geometry: &Geometry, slowest: u64, next: u64) -> u64 {
+    let soon = next + (geometry.slots / (PER_RING / 2)).max(1);
+    soon.min(slowest.saturating_add(geometry.slots))
+}
