@@ -5,6 +5,7 @@ use super::lines::{self, LineArgs};
 use super::print::{Lines, MessageFormat, Report};
 use super::show::Shown;
 use super::style::{Place, Style, StyleArgs};
+use crate::distribution::BusArgs;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{InputArgs, Replay};
@@ -20,6 +21,10 @@ use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
 /// Maximum number of threads: more than any machine has cores.
 const THREADS_MAX: usize = 256;
 
+/// Options that select or format messages, which market events have no use for.
+const OF_MESSAGES: [&str; 8] =
+    ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"];
+
 /// Print the messages of a capture
 ///
 /// Each line is one message: "pkt", the index of its packet; "captured", the capture time in
@@ -30,10 +35,14 @@ const THREADS_MAX: usize = 256;
 /// CSV has one column per field, empty if the message does not have it. An underlying value has one
 /// row per entry of its group; "entry" counts entries from 0.
 ///
+/// With --publish, best prices, trades and status of each series are published, line by line, and
+/// messages are not printed; --show prints market events beside.
+///
 /// With --file-b or --lines, duplicate packets are dropped. Each message is printed once, in the
 /// order of its line's sequence numbers, and numbers missing on both sides are reported. "pkt" then
 /// counts the packets without duplicates.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("publish", |publish| publish.conflicts_with_all(OF_MESSAGES)))]
 pub struct DecodeArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -45,8 +54,10 @@ pub struct DecodeArgs {
     /// Write market events as JSON lines instead of messages: best prices of each series,
     /// trades, or events such as a series that becomes fresh or stale
     #[arg(long, value_name = "WHAT,..", value_delimiter = ',')]
-    #[arg(conflicts_with_all = ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"])]
+    #[arg(conflicts_with_all = OF_MESSAGES)]
     pub show: Vec<Shown>,
+    #[command(flatten)]
+    pub bus: BusArgs,
     #[command(flatten)]
     pub sides: LineArgs,
     #[command(flatten)]
@@ -69,6 +80,11 @@ impl DecodeArgs {
         self.style.style(self.output.path().and_then(MessageFormat::from_suffix))
     }
 
+    /// True if market events are shown or published in place of messages.
+    pub fn has_market_events(&self) -> bool {
+        !self.show.is_empty() || self.bus.publish
+    }
+
     /// Returns the maximum number of messages to write.
     pub fn messages_max(&self) -> u64 {
         self.limit.unwrap_or(u64::MAX)
@@ -84,7 +100,7 @@ impl DecodeArgs {
 
 /// Runs the command.
 pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
-    if args.sides.are_given() || !args.show.is_empty() {
+    if args.sides.are_given() || args.has_market_events() {
         return lines::run(args);
     }
     let path = args.input.required_path()?;

@@ -1,9 +1,11 @@
 //! `tickwire opra decode` for lines: A and B sides, in one capture or in two.
 
+use super::bus::LineBus;
 use super::decode::DecodeArgs;
 use super::print::{Lines, Report};
 use super::show::Market;
 use super::style::Place;
+use crate::distribution::{Bus, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::InputArgs;
@@ -12,9 +14,11 @@ use crate::units::{Span, hold};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use tickwire_captures::not_a_datagram;
+use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::capture::{CaptureReader, Kind};
 use tickwire_feed::opra::{Event, LineHandler, Ports};
+use tickwire_net::Stop;
 
 /// Maximum number of lines: more than any feed had.
 const LINES_MAX: i64 = 256;
@@ -64,13 +68,23 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     }
     let hold_ns = args.sides.hold.nanoseconds();
     let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
-    let lines = usize::from(args.sides.lines.unwrap_or(1));
+    let mut inputs = vec![path];
+    inputs.extend(args.sides.file_b.as_deref());
+    let mut out = args.output.create(&inputs)?;
+    let heading = heading.filter(|_| !args.has_market_events());
+    out.write_all(heading.unwrap_or_default().as_bytes())?;
+    let stop = stop_of(args)?;
+    let bus = Bus::join(&args.bus, &best_price_sets(), true, &stop)?;
+    let line = |index: u16| CapturedLine {
+        handler: LineHandler::new(options),
+        market: (!args.show.is_empty()).then(|| Market::new(&args.show)),
+        bus: bus.clone().map(|bus| LineBus::new(bus, args.bus.source_name(), index + 1, 0)),
+    };
     let mut feed = Feed {
-        handlers: (0..lines).map(|_| LineHandler::new(options)).collect(),
-        markets: match args.show.is_empty() {
-            true => Vec::new(),
-            false => (0..lines).map(|_| Market::new(&args.show)).collect(),
-        },
+        captured: (0..args.sides.lines.unwrap_or(1)).map(line).collect(),
+        prints_messages: !args.has_market_events(),
+        now_ns: 0,
+        stop,
         ports: args.sides.ports(),
         other_ports: 0,
         gaps: 0,
@@ -81,15 +95,24 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         lines: Lines::new(style),
         report: Report::new(files::name_of(path), &progress),
     };
-    let mut inputs = vec![path];
-    inputs.extend(args.sides.file_b.as_deref());
-    let mut out = args.output.create(&inputs)?;
-    let heading = heading.filter(|_| args.show.is_empty());
-    out.write_all(heading.unwrap_or_default().as_bytes())?;
-    feed.decode_all(&mut captures, &mut out)?;
+    let decoded = feed.decode_all(&mut captures, &mut out);
+    // Subscribers learn of the end, whatever happened.
+    let is_whole = decoded.is_ok() && !feed.stop.is_set();
+    let unpublished = bus.map(|bus| bus.finish(is_whole)).transpose();
+    decoded?;
     out.flush()?;
     feed.finish(args.quiet);
-    Ok(Outcome::flawed_if(feed.report.errors.count > 0 || feed.gaps > 0))
+    let is_unpublished = unpublished?.unwrap_or(false);
+    Ok(Outcome::flawed_if(feed.report.errors.count > 0 || feed.gaps > 0 || is_unpublished))
+}
+
+/// Returns the flag that ends publishing; a signal sets it, so that subscribers learn of the end.
+fn stop_of(args: &DecodeArgs) -> Result<Stop, Failure> {
+    match args.bus.publish {
+        true => Stop::on_signals()
+            .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}"))),
+        false => Ok(Stop::default()),
+    }
 }
 
 /// A capture and its next packet.
@@ -142,11 +165,23 @@ impl Capture {
     }
 }
 
+/// A line, and what is made of its messages.
+struct CapturedLine {
+    handler: LineHandler,
+    /// Converter to market events, if they are shown.
+    market: Option<Market>,
+    /// Publisher of market events, if they are published.
+    bus: Option<LineBus>,
+}
+
 /// All lines and their report.
 struct Feed<'r> {
-    handlers: Vec<LineHandler>,
-    /// Converter to market events of each line, if they are printed in place of messages.
-    markets: Vec<Market>,
+    captured: Vec<CapturedLine>,
+    /// True if messages are printed, not market events.
+    prints_messages: bool,
+    /// Capture time of the last packet.
+    now_ns: u64,
+    stop: Stop,
     ports: Option<Ports>,
     other_ports: u64,
     gaps: u64,
@@ -168,7 +203,7 @@ impl Feed<'_> {
         captures: &mut [Capture],
         out: &mut impl Write,
     ) -> Result<(), Failure> {
-        loop {
+        while !self.stop.is_set() {
             captures.iter_mut().for_each(|capture| capture.look(&mut self.report));
             let waiting = captures.iter_mut().filter(|capture| capture.next.is_some());
             let first = waiting.min_by_key(|capture| {
@@ -178,53 +213,68 @@ impl Feed<'_> {
             let Some(capture) = first else { break };
             let Some(arrival) = capture.next.take().filter(|_| self.left > 0) else { break };
             capture.taken += 1;
-            self.take(capture.side, &arrival);
+            self.take(capture.side, &arrival)?;
             self.write(out)?;
         }
         let missing = captures.iter().flat_map(|capture| capture.reader.statistics().missing());
         missing.for_each(|text| self.report.error(&text));
-        for index in 0..self.handlers.len() {
+        for index in 0..self.captured.len() {
             if self.left == 0 {
                 break;
             }
-            self.handlers[index].handle_timeout(u64::MAX);
-            self.poll(index);
+            self.captured[index].handler.handle_timeout(u64::MAX);
+            self.poll(index)?;
             self.write(out)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, side: Line, arrival: &Arrival) {
+    fn take(&mut self, side: Line, arrival: &Arrival) -> Result<(), Failure> {
         self.report.packets += 1;
         let by_port = self.ports.zip(arrival.port).map(|(ports, port)| ports.side_of(port));
         let Some((index, side)) = by_port.unwrap_or(Some((0, side))) else {
             self.other_ports += 1;
-            return;
+            return Ok(());
         };
-        let Some(handler) = self.handlers.get_mut(index) else { return };
+        let Some(CapturedLine { handler, .. }) = self.captured.get_mut(index) else {
+            return Ok(());
+        };
         let unnumbered = handler.counters().unnumbered;
+        self.now_ns = arrival.timestamp_ns.unwrap_or(self.now_ns);
         handler.handle_packet(arrival.timestamp_ns.unwrap_or(0), side, &arrival.bytes);
         if handler.counters().unnumbered > unnumbered {
             let text = "no OPRA header with a sequence number: is the port right?";
             self.report.error(&format!("packet {}: {text}", arrival.index));
         }
-        self.poll(index);
+        self.poll(index)
     }
 
-    fn poll(&mut self, index: usize) {
-        let Self { handlers, markets, report, lines, packets, .. } = self;
-        let Some(handler) = handlers.get_mut(index) else { return };
-        let mut market = markets.get_mut(index);
+    fn poll(&mut self, index: usize) -> Result<(), Failure> {
+        let Self { captured, prints_messages, now_ns, report, lines, packets, .. } = self;
+        let Some(CapturedLine { handler, market, bus }) = captured.get_mut(index) else {
+            return Ok(());
+        };
         let line = index + 1;
         while let Some(event) = handler.poll_event(|message| {
             report.messages += 1;
-            match &mut market {
-                Some(market) => market.message(&message),
-                None => lines.push(&message),
+            if let Some(market) = market {
+                market.message(&message);
+            }
+            if let Some(bus) = bus {
+                bus.message(&message);
+            }
+            if *prints_messages {
+                lines.push(&message);
             }
         }) {
-            if let Some(market) = &mut market {
+            if let Some(market) = market {
                 market.event(&event, 0, &mut lines.bytes);
+            }
+            if let Some(bus) = bus {
+                bus.event(&event, *now_ns);
+                if let Some(error) = bus.failure() {
+                    return Err(refused(error));
+                }
             }
             match event {
                 Event::Packet { seq_num, received_ns, result, .. } => {
@@ -254,10 +304,11 @@ impl Feed<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn write(&mut self, out: &mut impl Write) -> Result<(), Failure> {
-        if self.markets.is_empty() {
+        if self.prints_messages {
             self.lines.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
             self.left -= self.lines.ends.len() as u64;
         }
@@ -267,11 +318,12 @@ impl Feed<'_> {
     }
 
     fn finish(&self, quiet: bool) {
-        let used = self.handlers.iter().filter(|handler| {
+        let handlers = || self.captured.iter().map(|captured| &captured.handler);
+        let used = handlers().filter(|handler| {
             Line::ALL.iter().any(|line| handler.arbiter().line_counters(*line).received > 0)
         });
         let count = |of: fn(&LineHandler, Line) -> u64, line: Line| {
-            self.handlers.iter().map(|handler| of(handler, line)).sum::<u64>()
+            handlers().map(|handler| of(handler, line)).sum::<u64>()
         };
         let received = |handler: &LineHandler, line| handler.arbiter().line_counters(line).received;
         let first = |handler: &LineHandler, line| handler.arbiter().line_counters(line).first;
