@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use support::tickwire;
 use tickwire_exchange::{FeedShape, Generator, Options};
 use tickwire_feed::Endian;
+use tickwire_feed::book::Amount;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_testing::{Need, skip};
 
@@ -39,29 +41,38 @@ fn domain(test: u32) -> u32 {
     165 + std::process::id().wrapping_mul(11).wrapping_add(test) % 64
 }
 
-/// A process that is killed if the test ends first.
-struct Process(Child);
+/// A process that is killed if the test ends first. Its output is read while it runs, so that it never waits for the
+/// test.
+struct Process {
+    child: Child,
+    text: Option<JoinHandle<String>>,
+}
 
 impl Process {
     fn start(command: &mut Command) -> Self {
         let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
-        Self(piped.spawn().expect("it starts"))
+        let mut child = piped.spawn().expect("it starts");
+        let mut out = child.stdout.take().expect("piped");
+        let text = std::thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).expect("UTF-8");
+            text
+        });
+        Self { child, text: Some(text) }
     }
 
     /// Waits for its successful end and returns its output.
     fn output(mut self) -> String {
-        let mut text = String::new();
-        let out = self.0.stdout.as_mut().expect("piped");
-        out.read_to_string(&mut text).expect("UTF-8");
-        assert!(self.0.wait().expect("a status").success(), "{text}");
+        let text = self.text.take().expect("taken once").join().expect("no panic");
+        assert!(self.child.wait().expect("a status").success(), "{text}");
         text
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -268,23 +279,103 @@ fn a_generic_reader_has_the_messages_of_any_template() {
     assert_eq!(samples, expected);
 }
 
-#[test]
-fn a_python_subscriber_has_them_too() {
-    let Some(python) = python() else { return };
-    for (test, (capture, options)) in (10..).zip(CAPTURES) {
+/// Converts a sample as subscribers of other vendors print it to the format of `subscribe --show`: decimals as text.
+fn with_decimals(value: &Value) -> Value {
+    match value {
+        Value::Array(all) => all.iter().map(with_decimals).collect(),
+        Value::Object(members) => match (members.get("mantissa"), members.get("exponent")) {
+            (Some(mantissa), Some(exponent)) => {
+                let exponent = exponent.as_i64().expect("a number") as i32;
+                let mantissa = mantissa.as_i64().expect("a number");
+                json!(Amount { mantissa, exponent }.to_string())
+            }
+            _ => members.iter().map(|(name, of)| (name.clone(), with_decimals(of))).collect(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// Checks that a subscriber of another vendor gets, on all topics, what `subscribe --show` prints in the same run, and
+/// the best prices and trades that `receive --show` prints. `start` starts it in a domain.
+fn another_vendor_has_them(first_test: u32, start: impl Fn(u32) -> Command) {
+    for (test, (capture, options)) in (first_test..).zip(CAPTURES) {
         let Some(capture) = shared(capture) else { continue };
         let (arguments, domain) = (arguments(&capture, options), domain(test));
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/market_peer.py");
-        let peer = Process::start(Command::new(&python).arg(script).arg(domain.to_string()));
-        // Python needs some time to start.
-        let run =
-            tickwire(&format!("receive {arguments} --publish --domain {domain} --patience 30s"));
+        let peer = Process::start(&mut start(domain));
+        let topics = ["BookTop", "Book", "Trade", "Status", "Definition"];
+        let own = Process::start(
+            Command::new(env!("CARGO_BIN_EXE_tickwire"))
+                .args(["subscribe", "--show", "--no-echo", "--topic", &topics.join(",")])
+                .args(["--transport", "dds", "--domain", &domain.to_string()]),
+        );
+        // The peer needs some time to start.
+        let run = tickwire(&format!(
+            "receive {arguments} --publish --subscribers 2 --domain {domain} --patience 60s"
+        ));
         assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
-        let [tops, trades] = split(lines(&peer.output()));
+        let samples: Vec<Value> = lines(&peer.output()).iter().map(with_decimals).collect();
+        let mut expected = lines(&own.output());
+        for sample in &mut expected {
+            sample.as_object_mut().expect("an object").remove("time");
+        }
+        for topic in topics {
+            let of_topic = |all: &[Value]| {
+                let mut all = all.to_vec();
+                all.retain(|sample| sample["topic"] == topic);
+                all
+            };
+            let expected = of_topic(&expected);
+            eprintln!("{}: {} samples of {topic}", capture.display(), expected.len());
+            assert!(!expected.is_empty() || !["BookTop", "Book"].contains(&topic), "{topic}");
+            assert_same(of_topic(&samples), &expected, topic);
+        }
+        let is_shown = |sample: &&Value| sample["topic"] == "BookTop" || sample["topic"] == "Trade";
+        let [tops, trades] = split(samples.iter().filter(is_shown).map(as_received).collect());
         let [bbo, told] = shown(&arguments);
         assert_same(tops, &bbo, "best prices");
         assert_same(trades, &told, "trades");
     }
+}
+
+#[test]
+fn a_python_subscriber_has_them_too() {
+    let Some(python) = python() else { return };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/market_peer.py");
+    another_vendor_has_them(10, |domain| {
+        let mut command = Command::new(&python);
+        command.arg(&script).arg(domain.to_string());
+        command
+    });
+}
+
+/// Builds the subscriber of `peers/fastdds`.
+fn fast_dds() -> Option<PathBuf> {
+    let is_there = |command: &str, arguments: &[&str]| {
+        let mut command = Command::new(command);
+        let command = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let header = "fastdds/dds/topic/TopicDataType.hpp";
+    let include = ["-fsyntax-only", "-x", "c++", "-include", header, "/dev/null"];
+    if !is_there("fastddsgen", &["-version"]) || !is_there("c++", &include) {
+        let why = "no fastddsgen, no headers of Fast DDS 2 (Debian: fastddsgen, libfastrtps-dev) or no C++ compiler";
+        skip(Need::Peers, why);
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/fastdds");
+    let status = Command::new("sh").arg(folder.join("build.sh")).status().expect("it starts");
+    assert!(status.success(), "the peer does not build");
+    Some(folder.join("target/subscriber"))
+}
+
+#[test]
+fn a_fast_dds_subscriber_has_them_too() {
+    let Some(program) = fast_dds() else { return };
+    another_vendor_has_them(60, |domain| {
+        let mut command = Command::new(&program);
+        command.arg(domain.to_string());
+        command
+    });
 }
 
 #[test]

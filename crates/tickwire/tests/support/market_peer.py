@@ -1,4 +1,5 @@
-"""Reads BookTop and Trade samples with the Python package cyclonedds and prints them as lines of JSON.
+"""Reads the samples of `receive --publish` with the Python package cyclonedds, and prints each as a line of JSON: the
+topic, then the members.
 
 Usage: market_peer.py DOMAIN
 """
@@ -6,14 +7,13 @@ Usage: market_peer.py DOMAIN
 import json
 import sys
 import time
-from dataclasses import dataclass
-from decimal import Decimal as Exact
+from dataclasses import asdict, dataclass
 
 from cyclonedds.core import Policy, Qos
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import final, keylist
-from cyclonedds.idl.types import int32, int64, uint32, uint64
+from cyclonedds.idl.types import int32, int64, sequence, uint32, uint64
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
@@ -54,6 +54,22 @@ class BookTop(IdlStruct, typename="tickwire.BookTop"):
 
 @dataclass
 @final
+@keylist(["source", "channel", "instrument", "kind"])
+class Book(IdlStruct, typename="tickwire.Book"):
+    source: str
+    channel: str
+    instrument: str
+    kind: str
+    seq_num: uint64
+    sending_time: uint64
+    received_ns: uint64
+    stale_reason: str
+    bids: sequence[BookLevel]
+    offers: sequence[BookLevel]
+
+
+@dataclass
+@final
 @keylist(["source", "channel", "instrument"])
 class Trade(IdlStruct, typename="tickwire.Trade"):
     source: str
@@ -77,6 +93,36 @@ class Trade(IdlStruct, typename="tickwire.Trade"):
 
 @dataclass
 @final
+@keylist(["source", "channel", "instrument"])
+class Status(IdlStruct, typename="tickwire.Status"):
+    source: str
+    channel: str
+    instrument: str
+    seq_num: uint64
+    sending_time: uint64
+    received_ns: uint64
+    code: uint64
+    may_cross: bool
+
+
+@dataclass
+@final
+@keylist(["source", "channel", "instrument"])
+class Definition(IdlStruct, typename="tickwire.Definition"):
+    source: str
+    channel: str
+    instrument: str
+    seq_num: uint64
+    sending_time: uint64
+    received_ns: uint64
+    symbol: str
+    has_tick: bool
+    tick: Decimal
+    expiry: str
+
+
+@dataclass
+@final
 class Done(IdlStruct, typename="MiddlewareNewsBrief.Done"):
     samples: uint64
 
@@ -89,38 +135,7 @@ LOOPBACK = """<CycloneDDS><Domain Id="any"><General><Interfaces>
 <Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>"""
 
 
-def exact(number):
-    return format(Exact(number.mantissa).scaleb(number.exponent).normalize(), "f")
-
-
-def level(has, at):
-    return [exact(at.price), exact(at.size), at.orders or None] if has else None
-
-
-def show(sample):
-    if isinstance(sample, BookTop):
-        return {
-            "time": sample.received_ns,
-            "instrument": sample.instrument,
-            "state": "stale" if sample.stale_reason else "fresh",
-            "reason": sample.stale_reason or None,
-            "kind": sample.kind,
-            "bid": level(sample.has_bid, sample.bid),
-            "offer": level(sample.has_offer, sample.offer),
-        }
-    return {
-        "event": "trade",
-        "time": sample.received_ns,
-        "instrument": sample.instrument,
-        "action": sample.action,
-        "price": exact(sample.price) if sample.has_price else None,
-        "size": exact(sample.size) if sample.has_size else None,
-        "exchange_date": sample.exchange_date or None,
-        "exchange_time": sample.exchange_time if sample.has_exchange_time else None,
-        "id": sample.id or None,
-        "aggressor": sample.aggressor or None,
-        "conditions": sample.conditions or None,
-    }
+SAMPLES = (BookTop, Book, Trade, Status, Definition)
 
 
 def main(domain_id):
@@ -128,27 +143,27 @@ def main(domain_id):
     participant = DomainParticipant(domain_id)
     last = [Policy.Reliability.Reliable(duration(seconds=1)), Policy.Durability.TransientLocal]
     qos = Qos(*last, Policy.History.KeepAll)
-    # Readers of all topics for which the publisher waits.
+    # Done is last: the publisher takes its reader for a complete subscriber.
     readers = {
-        name: DataReader(participant, Topic(participant, name, kind), qos=qos)
-        for name, kind in [("BookTop", BookTop), ("Trade", Trade), ("Done", Done)]
+        kind: DataReader(participant, Topic(participant, kind.__name__, kind), qos=qos)
+        for kind in (*SAMPLES, Done)
     }
     until = time.monotonic() + 60
     is_done = False
     while time.monotonic() < until:
         count = 0
-        for name in ("BookTop", "Trade"):
-            for sample in readers[name].take(1024):
+        for kind in SAMPLES:
+            for sample in readers[kind].take(1024):
                 count += 1
                 # Invalid samples report that an instance has no writer any more.
-                if isinstance(sample, (BookTop, Trade)):
-                    print(json.dumps(show(sample)))
+                if isinstance(sample, kind):
+                    print(json.dumps({"topic": kind.__name__, **asdict(sample)}))
         if count == 0:
             if is_done:
                 break
             time.sleep(0.01)
             # Checked last: earlier samples are taken in the next iteration.
-            is_done = any(isinstance(done, Done) for done in readers["Done"].take(8))
+            is_done = any(isinstance(done, Done) for done in readers[Done].take(8))
     sys.stdout.flush()
     del domain
 
