@@ -51,6 +51,9 @@ def test_wrong_arguments_are_told(directory: Path) -> None:
         tickwire.subscribe("Nothing", directory=directory)
     with pytest.raises(ValueError, match="transport"):
         tickwire.subscribe("Book", "tcp", directory=directory)  # pyright: ignore[reportArgumentType]
+    for spin, error in ((-1, ValueError), (float("nan"), ValueError), ("50us", TypeError)):
+        with pytest.raises(error, match="expected True, False or seconds to spin before blocking"):
+            tickwire.subscribe("Book", directory=directory, spin=spin)  # pyright: ignore[reportArgumentType]
     publisher = tickwire.Publisher(["Quote"], directory=directory)
     with pytest.raises(TypeError, match="has no member price"):
         publisher.publish("Quote", price=1)
@@ -65,7 +68,7 @@ def test_wrong_arguments_are_told(directory: Path) -> None:
         publisher.publish("Quote")
     os.chmod(directory, 0o777)
     with pytest.raises(tickwire.TickwireError, match="nobody else may write"):
-        tickwire.subscribe("Quote", directory=directory)
+        tickwire.subscribe("Quote", "shm", directory=directory)
     os.chmod(directory, 0o700)
 
 
@@ -150,6 +153,65 @@ def test_asyncio_tasks_that_are_cancelled_lose_nothing(directory: Path) -> None:
 
     assert asyncio.run(run()) == list(range(30))
     assert quotes.lost == 0
+
+
+def cpu_share(spin: bool | float, directory: Path) -> float:
+    """Return the CPU time per second of waiting for a sample that does not come."""
+    with tickwire.subscribe("Quote", "shm", directory=directory, spin=spin) as quotes:
+        begun, used = time.monotonic(), time.process_time()
+        assert quotes.poll(0.5) is None
+        return (time.process_time() - used) / (time.monotonic() - begun)
+
+
+def test_waiting_spins_as_long_as_it_was_told_to(directory: Path) -> None:
+    for spin in (False, 0, 1e-4, 0.05, True):
+        publisher = tickwire.Publisher(["Quote"], directory=directory)
+        with tickwire.subscribe("Quote", "shm", directory=directory, spin=spin) as quotes:
+            for number in range(1000):
+                publisher.publish("Quote", SequenceNumber=number)
+                assert next(quotes).SequenceNumber == number
+            publisher.finish()
+            assert list(quotes) == [] and quotes.lost == 0
+    # Others may use the CPUs too, so the shares are compared with each other.
+    blocked, spun = cpu_share(False, directory), cpu_share(True, directory)
+    assert blocked < 0.1 and spun > 3 * blocked, f"{blocked} {spun}"
+    assert cpu_share(1e-4, directory) < spun / 2
+
+
+def over_dds(domain: int, directory: Path) -> tickwire.Subscription:
+    """Subscribe with transport auto while nothing is published."""
+    quotes = tickwire.subscribe("Quote", domain=domain, directory=directory)
+    if quotes.transport == "shm":
+        quotes.close()
+        pytest.skip("this build has no DDS")
+    return quotes
+
+
+def test_auto_moves_to_shared_memory_while_no_publisher_has_come(directory: Path) -> None:
+    quotes = over_dds(60 + os.getpid() % 40, directory)
+    assert quotes.transport == "dds" and quotes.poll(0.1) is None
+    publisher = tickwire.Publisher(["Quote"], directory=directory)
+    publisher.publish("Quote", SequenceNumber=1)
+    until = time.monotonic() + 10
+    # Written before the subscriber found the publisher: the last value.
+    while (quote := quotes.poll(0.1)) is None:
+        assert time.monotonic() < until
+    assert (quote.SequenceNumber, quote.is_last_value) == (1, True)
+    assert quotes.transport == "shm" and "shm" in repr(quotes)
+    publisher.publish("Quote", SequenceNumber=2)
+    publisher.finish()
+    assert [quote.SequenceNumber for quote in quotes] == [2]
+    assert quotes.lost == 0
+
+
+def test_auto_warns_of_channels_that_cannot_be_read(directory: Path) -> None:
+    over_dds(60 + os.getpid() % 40, directory).close()
+    os.chmod(directory, 0o777)
+    with pytest.warns(RuntimeWarning, match="shared memory: .*nobody else may write"):
+        quotes = tickwire.subscribe("Quote", domain=60 + os.getpid() % 40, directory=directory)
+    assert quotes.transport == "dds"
+    quotes.close()
+    os.chmod(directory, 0o700)
 
 
 def test_close_ends_a_subscriber_that_waits(directory: Path) -> None:

@@ -52,7 +52,7 @@ class Subscription(Events[Sample]):
 
     @property
     def transport(self) -> str:
-        """The selected transport: ``"shm"`` or ``"dds"``."""
+        """The selected transport: ``"shm"`` or ``"dds"``. With ``"auto"``, ``"dds"`` may become ``"shm"``."""
         return self._samples.transport
 
     @property
@@ -103,13 +103,15 @@ def subscribe(
     partitions: Sequence[str] = (),
     max_rate: float | None = None,
     stay: bool = False,
-    spin: bool = False,
+    spin: bool | float = False,
 ) -> Subscription:
     """Subscribe to samples of ``tickwire publish`` or ``tickwire receive --publish`` on this host.
 
     - ``topic``: BookTop, Book, Trade, Status, Definition, Quote, New, Change, Remove, MarketData or QuoteRequest; or several
     - ``transport``: ``"shm"``, shared memory; ``"dds"``, in a build with the feature ``dds``; or
-      ``"auto"``, shared memory if a topic has a publisher now or the build has no DDS, otherwise DDS
+      ``"auto"``, as in ``tickwire subscribe``: shared memory if one of the topics has a publisher there
+      now, otherwise DDS until a publisher over shared memory arrives first. Without the feature ``dds``,
+      always shared memory
     - ``domain``: the publisher's ``--domain``
     - ``directory`` and ``user``: directory and owner of the channels, by default ``/dev/shm/tickwire-USER``
       of this process's user
@@ -118,7 +120,8 @@ def subscribe(
     - ``partitions``: names of partitions, as in the publisher's ``--partition``
     - ``max_rate``: conflate: only the last sample of each key, at most this many times per second
     - ``stay``: continue when a publisher declares its feed done
-    - ``spin``: busy-wait for samples: lower latency, but uses a whole CPU; only for shared memory
+    - ``spin``: True to poll continuously: lower latency, but uses a whole CPU; or the seconds to poll
+      after the last sample, before sleeping
 
     >>> import tempfile, tickwire
     >>> directory = tempfile.mkdtemp(dir="/dev/shm")
@@ -130,6 +133,12 @@ def subscribe(
     ('BookTop', 'ESZ6', True, {'price': Decimal('5'), 'size': Decimal('3'), 'orders': 0})
     >>> top.number, top.missed, top.is_last_value, sorted(top.to_dict()) == sorted(top.keys())
     (1, 0, False, True)
+
+    Polls for 50 microseconds before it sleeps:
+
+    >>> with tickwire.subscribe("BookTop", directory=directory, spin=50e-6) as tops:
+    ...     next(tops).is_last_value
+    True
     """
     topics = [topic] if isinstance(topic, str) else list(topic)
     inner = _tickwire.Samples(

@@ -250,7 +250,7 @@ class Samples:
         partitions: list[str] = ...,
         max_rate: float | None = None,
         stay: bool = False,
-        spin: bool = False,
+        spin: bool | float | None = None,
     ) -> None: ...
     def __iter__(self) -> Samples: ...
     def __next__(self) -> Sample: ...
@@ -258,7 +258,7 @@ class Samples:
         """The next sample; None if there is none within `seconds`. StopIteration at the end."""
     @property
     def transport(self) -> str:
-        """The selected transport: shm or dds."""
+        """The selected transport: shm or dds. With auto, dds may become shm."""
     def publishers(self) -> list[dict[str, Any]]:
         """Statistics of each publisher, with known losses."""
     @property

@@ -1,10 +1,12 @@
 //! Samples between processes: `tickwire.subscribe` and `tickwire.Publisher`.
 
 mod encode;
+mod over;
 mod place;
 mod publisher;
 mod sample;
 mod subscription;
+mod waiting;
 
 pub use publisher::Publisher;
 pub use sample::Sample;

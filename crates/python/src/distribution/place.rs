@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 #[cfg(feature = "dds")]
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig};
-use tickwire_shm::{Channel, ReaderWait, effective_user};
+use tickwire_shm::{Channel, effective_user};
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
 /// A directory of shared memory, or a DDS domain on this host.
@@ -13,7 +13,6 @@ pub struct Place {
     pub domain: u32,
     pub directory: Option<PathBuf>,
     pub user: Option<u32>,
-    pub spin: bool,
 }
 
 /// A transport, as an argument names it.
@@ -54,9 +53,8 @@ impl Place {
     /// Creates a participant in shared memory.
     pub fn join_shm(&self) -> ShmParticipant {
         let owner = self.user.unwrap_or_else(effective_user);
-        let wait = if self.spin { ReaderWait::Spin } else { ReaderWait::Block };
         let directory = self.directory();
-        ShmParticipant::join(ShmConfig { directory, wait, ..ShmConfig::of_user(owner) })
+        ShmParticipant::join(ShmConfig { directory, ..ShmConfig::of_user(owner) })
     }
 
     /// Creates a participant in the domain, on the loopback interface.

@@ -54,7 +54,7 @@ impl Publisher {
         directory: Option<PathBuf>,
     ) -> PyResult<Self> {
         let sets = topic_sets(&topics)?;
-        let place = Place { domain, directory, user: None, spin: false };
+        let place = Place { domain, directory, user: None };
         let made = py.detach(|| {
             let delivery = Delivery::default();
             SamplePublisher::new(&place.join_shm(), &sets, &delivery, Duration::ZERO, || false)

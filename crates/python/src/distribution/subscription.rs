@@ -1,8 +1,10 @@
 //! Receives samples.
 
+use super::over::{Over, Wanted};
 use super::place::{Place, Transport};
 use super::sample::{Sample, Taken};
 use super::topic_sets;
+use super::waiting::wait_of;
 use crate::errors;
 use pyo3::exceptions::{PyRuntimeWarning, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
@@ -12,69 +14,22 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-#[cfg(feature = "dds")]
-use tickwire_dds::CycloneParticipant;
-use tickwire_distribution::{
-    Arrival, Delivery, FromPublisher, Ledger, Participant, Standing, Subscriber, SubscriberOptions,
-    TopicSet,
-};
-use tickwire_shm_transport::ShmParticipant;
+use tickwire_distribution::{Delivery, FromPublisher, Standing, SubscriberOptions, TopicSet};
+use tickwire_host::Waiting;
 
 /// Longest time between checks for Python's signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
-
-/// A subscriber over the selected transport.
-enum Over {
-    Shm(Subscriber<ShmParticipant>),
-    #[cfg(feature = "dds")]
-    Dds(Subscriber<CycloneParticipant>),
-}
-
-impl Over {
-    fn receive(&mut self, wait: Duration, take: impl FnMut(&Arrival<'_>)) -> Result<(), String> {
-        let received = match self {
-            Self::Shm(subscriber) => {
-                subscriber.receive(wait, take).map_err(|error| error.to_string())
-            }
-            #[cfg(feature = "dds")]
-            Self::Dds(subscriber) => {
-                subscriber.receive(wait, take).map_err(|error| error.to_string())
-            }
-        };
-        received.map(drop)
-    }
-
-    fn ledger(&self) -> &Ledger {
-        match self {
-            Self::Shm(subscriber) => subscriber.ledger(),
-            #[cfg(feature = "dds")]
-            Self::Dds(subscriber) => subscriber.ledger(),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        match self {
-            Self::Shm(subscriber) => subscriber.is_over(),
-            #[cfg(feature = "dds")]
-            Self::Dds(subscriber) => subscriber.is_over(),
-        }
-    }
-
-    fn take_refusals(&mut self) -> Vec<String> {
-        match self {
-            Self::Shm(subscriber) => subscriber.take_refusals(),
-            #[cfg(feature = "dds")]
-            Self::Dds(subscriber) => subscriber.take_refusals(),
-        }
-    }
-}
 
 /// State of a subscription.
 struct State {
     /// `None` after `close`.
     over: Option<Over>,
+    /// How to wait for samples.
+    waiting: Waiting,
+    /// The transport that was selected last.
+    transport: &'static str,
     /// Received samples that were not yet requested.
-    waiting: VecDeque<Taken>,
+    taken: VecDeque<Taken>,
     /// Last sequence number, by topic and writer.
     last: HashMap<(usize, u64), u64>,
     /// True to continue when a publisher's feed is done.
@@ -87,7 +42,6 @@ struct State {
 #[pyclass(module = "tickwire", frozen)]
 pub struct Samples {
     sets: Arc<Vec<TopicSet>>,
-    transport: &'static str,
     state: Mutex<State>,
 }
 
@@ -103,7 +57,7 @@ impl Samples {
     #[new]
     #[pyo3(signature = (
         topics, transport, *, domain = 0, directory = None, user = None, last_values = true, partitions = Vec::new(),
-        max_rate = None, stay = false, spin = false,
+        max_rate = None, stay = false, spin = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn new(
@@ -117,9 +71,10 @@ impl Samples {
         partitions: Vec<String>,
         max_rate: Option<f64>,
         stay: bool,
-        spin: bool,
+        spin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let sets = topic_sets(&topics)?;
+        let waiting = Waiting::new(wait_of(spin)?);
         let every = max_rate.map(|rate| {
             let every = Duration::try_from_secs_f64(1.0 / rate).ok();
             every.filter(|_| rate > 0.0).ok_or_else(|| {
@@ -130,18 +85,22 @@ impl Samples {
             SubscriberOptions { some_topics: true, echo: false, every: every.transpose()? };
         let last_values = u32::from(last_values);
         let delivery = Delivery { last_values, partitions, ..Delivery::default() };
-        let place = Place { domain, directory, user, spin };
-        let wanted = Transport::named(transport)?;
-        let opened = py.detach(|| open(&place, wanted, &sets, &delivery, &options));
-        let (over, transport) = opened.map_err(|text| errors::usage(py, &text))?;
+        let place = Place { domain, directory, user };
+        let transport = Transport::named(transport)?;
+        let wanted = Wanted { place, sets: sets.clone(), delivery, options };
+        let opened = py.detach(|| Over::open(wanted, transport));
+        let (over, warnings) = opened.map_err(|text| errors::usage(py, &text))?;
+        warn(py, warnings)?;
         let state = State {
+            transport: over.transport(),
             over: Some(over),
-            waiting: VecDeque::new(),
+            waiting,
+            taken: VecDeque::new(),
             last: HashMap::new(),
             stay,
             accounts: Vec::new(),
         };
-        Ok(Self { sets: Arc::new(sets), transport, state: Mutex::new(state) })
+        Ok(Self { sets: Arc::new(sets), state: Mutex::new(state) })
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -176,10 +135,10 @@ impl Samples {
         }
     }
 
-    /// The selected transport: shm or dds.
+    /// The selected transport: shm or dds. With auto, dds may become shm.
     #[getter]
-    fn transport(&self) -> &'static str {
-        self.transport
+    fn transport(&self, py: Python<'_>) -> &'static str {
+        py.detach(|| self.lock().transport)
     }
 
     /// Statistics of each publisher, with known losses.
@@ -208,7 +167,7 @@ impl Samples {
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             let mut state = self.lock();
-            state.waiting.clear();
+            state.taken.clear();
             if let Some(over) = state.over.take() {
                 state.accounts = over.ledger().publishers();
             }
@@ -246,86 +205,43 @@ impl Samples {
             Ok((next, refusals))
         });
         let (next, refusals) = next.map_err(|text: String| errors::usage(py, &text))?;
-        for text in refusals {
-            let text = CString::new(text.replace('\0', "")).unwrap_or_default();
-            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
-        }
+        warn(py, refusals)?;
         Ok(next)
     }
 }
 
 impl State {
-    fn next(&mut self, wait: Duration) -> Result<Next, String> {
-        let Self { over, waiting, last, stay, .. } = self;
-        if let Some(taken) = waiting.pop_front() {
-            return Ok(Next::Sample(taken));
+    fn next(&mut self, timeout: Duration) -> Result<Next, String> {
+        let Self { over, waiting, transport, taken, last, stay, .. } = self;
+        if let Some(first) = taken.pop_front() {
+            return Ok(Next::Sample(first));
         }
         let Some(over) = over else { return Ok(Next::End) };
-        over.receive(wait, |arrival| {
+        over.wait(waiting, timeout, |arrival| {
             let info = &arrival.raw.info;
             let before = last.insert((arrival.topic, info.writer), info.writer_seq_num);
             let before = before.unwrap_or(info.history_end).max(info.history_end);
             let missed = info.writer_seq_num.saturating_sub(before.saturating_add(1));
-            waiting.push_back(Taken::of(arrival, missed));
+            taken.push_back(Taken::of(arrival, missed));
         })?;
-        Ok(match waiting.pop_front() {
-            Some(taken) => Next::Sample(taken),
+        if taken.is_empty() && over.move_when_due()? {
+            *transport = over.transport();
+        }
+        Ok(match taken.pop_front() {
+            Some(first) => Next::Sample(first),
             None if over.is_over() && !*stay => Next::End,
             None => Next::Nothing,
         })
     }
 }
 
-/// Subscribes over the requested transport, and returns which one it is.
-fn open(
-    place: &Place,
-    wanted: Transport,
-    sets: &[TopicSet],
-    delivery: &Delivery,
-    options: &SubscriberOptions,
-) -> Result<(Over, &'static str), String> {
-    let shm = place.join_shm();
-    let takes_shm = match wanted {
-        Transport::Shm => true,
-        Transport::Dds => false,
-        Transport::Auto if cfg!(not(feature = "dds")) => true,
-        Transport::Auto => has_writer(&shm, sets, delivery)?,
-    };
-    if takes_shm {
-        return Ok((Over::Shm(subscriber(&shm, sets, delivery, options)?), "shm"));
+/// Raises these texts as warnings.
+fn warn(py: Python<'_>, texts: Vec<String>) -> PyResult<()> {
+    for text in texts {
+        let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
-    #[cfg(feature = "dds")]
-    {
-        let dds = place.join_dds().map_err(|error| error.to_string())?;
-        return Ok((Over::Dds(subscriber(&dds, sets, delivery, options)?), "dds"));
-    }
-    #[cfg(not(feature = "dds"))]
-    Err("this build of tickwire has no DDS: build it with the feature dds, or take transport=\"shm\""
-        .to_owned())
-}
-
-fn has_writer(
-    shm: &ShmParticipant,
-    sets: &[TopicSet],
-    delivery: &Delivery,
-) -> Result<bool, String> {
-    for set in sets {
-        let qos = delivery.reader_qos(set.of.has_key(), false);
-        let found = shm.has_writer(&set.of, &set.name, &qos);
-        if found.map_err(|error| error.to_string())? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn subscriber<P: Participant>(
-    participant: &P,
-    sets: &[TopicSet],
-    delivery: &Delivery,
-    options: &SubscriberOptions,
-) -> Result<Subscriber<P>, String> {
-    Subscriber::new(participant, sets, delivery, options).map_err(|error| error.to_string())
+    Ok(())
 }
 
 /// Returns a publisher's statistics as a dictionary.

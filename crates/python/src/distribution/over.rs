@@ -1,0 +1,174 @@
+//! A subscriber over the selected transport.
+
+use super::place::{Place, Transport};
+use std::time::{Duration, Instant};
+#[cfg(feature = "dds")]
+use tickwire_dds::CycloneParticipant;
+use tickwire_distribution::{
+    Arrival, Delivery, Ledger, Participant, Subscriber, SubscriberOptions, TopicSet,
+};
+use tickwire_host::clock::monotonic_ns;
+use tickwire_host::{Step, Waiting};
+use tickwire_shm_transport::ShmParticipant;
+#[cfg(feature = "dds")]
+use tickwire_shm_transport::PublisherSearch;
+
+/// The samples to subscribe to.
+pub struct Wanted {
+    pub place: Place,
+    pub sets: Vec<TopicSet>,
+    pub delivery: Delivery,
+    pub options: SubscriberOptions,
+}
+
+impl Wanted {
+    fn over_shm(&self) -> Result<Over, String> {
+        self.over(&self.place.join_shm()).map(Over::Shm)
+    }
+
+    fn over<P: Participant>(&self, participant: &P) -> Result<Subscriber<P>, String> {
+        let subscriber =
+            Subscriber::new(participant, &self.sets, &self.delivery, &self.options);
+        subscriber.map_err(|error| error.to_string())
+    }
+}
+
+/// A subscriber over the selected transport.
+pub enum Over {
+    Shm(Subscriber<ShmParticipant>),
+    #[cfg(feature = "dds")]
+    Dds {
+        subscriber: Subscriber<CycloneParticipant>,
+        /// With `auto`: the search for publishers in shared memory that arrive later.
+        elsewhere: Option<Box<Elsewhere>>,
+    },
+}
+
+/// The search for publishers in shared memory, and the subscriber to create there.
+#[cfg(feature = "dds")]
+pub struct Elsewhere {
+    search: PublisherSearch,
+    wanted: Wanted,
+}
+
+impl Over {
+    /// Subscribes over the requested transport. Also returns warnings about channels that cannot be read.
+    #[cfg(feature = "dds")]
+    pub fn open(wanted: Wanted, transport: Transport) -> Result<(Self, Vec<String>), String> {
+        if transport == Transport::Shm {
+            return Ok((wanted.over_shm()?, Vec::new()));
+        }
+        let (mut search, mut warnings) = (None, Vec::new());
+        if transport == Transport::Auto {
+            let (sets, delivery) = (wanted.sets.clone(), wanted.delivery.clone());
+            let mut found = PublisherSearch::new(wanted.place.join_shm(), sets, delivery);
+            match found.look() {
+                Ok((true, _)) => return Ok((wanted.over_shm()?, Vec::new())),
+                Ok((false, refusals)) => warnings = refusals,
+                Err(error) => warnings.push(error.to_string()),
+            }
+            search = Some(found);
+        }
+        warnings.iter_mut().for_each(|text| *text = format!("shared memory: {text}"));
+        let participant = wanted.place.join_dds().map_err(|error| error.to_string())?;
+        let subscriber = wanted.over(&participant)?;
+        let elsewhere = search.map(|search| Box::new(Elsewhere { search, wanted }));
+        Ok((Self::Dds { subscriber, elsewhere }, warnings))
+    }
+
+    /// Subscribes over shared memory. Never returns warnings.
+    #[cfg(not(feature = "dds"))]
+    pub fn open(wanted: Wanted, transport: Transport) -> Result<(Self, Vec<String>), String> {
+        match transport {
+            Transport::Auto | Transport::Shm => Ok((wanted.over_shm()?, Vec::new())),
+            Transport::Dds => Err("this build of tickwire has no DDS: build it with the feature dds, or take \
+                 transport=\"shm\""
+                .to_owned()),
+        }
+    }
+
+    /// Returns the name of the transport.
+    pub const fn transport(&self) -> &'static str {
+        match self {
+            Self::Shm(_) => "shm",
+            #[cfg(feature = "dds")]
+            Self::Dds { .. } => "dds",
+        }
+    }
+
+    /// Waits at most `timeout` for samples, as `waiting` says, and passes them to `take`.
+    pub fn wait(
+        &mut self,
+        waiting: &mut Waiting,
+        timeout: Duration,
+        take: impl FnMut(&Arrival<'_>),
+    ) -> Result<(), String> {
+        match self {
+            Self::Shm(subscriber) => wait(subscriber, waiting, timeout, take),
+            #[cfg(feature = "dds")]
+            Self::Dds { subscriber, .. } => wait(subscriber, waiting, timeout, take),
+        }
+    }
+
+    /// Moves from DDS to shared memory if no publisher has arrived over DDS and there is one in shared memory; returns
+    /// true if it did. Searches once per second.
+    pub fn move_when_due(&mut self) -> Result<bool, String> {
+        #[cfg(feature = "dds")]
+        if let Self::Dds { subscriber, elsewhere: Some(elsewhere) } = self {
+            let should_move = elsewhere.search.should_move(subscriber);
+            if should_move.map_err(|error| error.to_string())? {
+                *self = elsewhere.wanted.over_shm()?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        match self {
+            Self::Shm(subscriber) => subscriber.ledger(),
+            #[cfg(feature = "dds")]
+            Self::Dds { subscriber, .. } => subscriber.ledger(),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Shm(subscriber) => subscriber.is_over(),
+            #[cfg(feature = "dds")]
+            Self::Dds { subscriber, .. } => subscriber.is_over(),
+        }
+    }
+
+    pub fn take_refusals(&mut self) -> Vec<String> {
+        match self {
+            Self::Shm(subscriber) => subscriber.take_refusals(),
+            #[cfg(feature = "dds")]
+            Self::Dds { subscriber, .. } => subscriber.take_refusals(),
+        }
+    }
+}
+
+fn wait<P: Participant>(
+    subscriber: &mut Subscriber<P>,
+    waiting: &mut Waiting,
+    timeout: Duration,
+    mut take: impl FnMut(&Arrival<'_>),
+) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(begun.elapsed());
+        let step = waiting.next(monotonic_ns);
+        let count = match step {
+            Step::Look => subscriber.poll(&mut take),
+            Step::Sleep => subscriber.receive(left, &mut take),
+        };
+        if count.map_err(|error| error.to_string())? > 0 {
+            waiting.arrived();
+            return Ok(());
+        }
+        if step == Step::Sleep || left.is_zero() {
+            return Ok(());
+        }
+    }
+}
