@@ -61,8 +61,9 @@ struct ShmArgs {
     /// Who may read the published samples. Default: group.
     #[arg(long, value_name = "WHO")]
     shm_readers: Option<ReadersArg>,
-    /// Largest size of a topic's ring. A reader that falls a ring behind loses samples. Default: 16
-    /// MiB, or 64 MiB if samples have sequences; rings of echoes have a quarter.
+    /// Largest size of a topic's ring. A reader that falls a ring behind loses samples; if a file or
+    /// capture is published, the publisher waits for it. Default: 16 MiB, or 64 MiB if samples have
+    /// sequences; rings of echoes have a quarter.
     #[arg(long, value_name = "BYTES", value_parser = size_in(RING_BYTES_MIN..=RING_BYTES_MAX))]
     shm_ring: Option<Size>,
     /// Largest sample of types with strings or sequences; others state their own length. Default: 1
