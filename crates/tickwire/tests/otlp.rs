@@ -10,6 +10,7 @@ use printing::{Process, TIME_MAX};
 use receiving::Receiving;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use support::{directory, tickwire};
@@ -89,33 +90,61 @@ fn gaps_and_books_of_a_lossy_feed_reach_the_collector() {
     receiving.interrupt();
 }
 
-#[test]
-fn a_collector_that_is_down_is_told_once() {
-    let d = directory("otlp-refused");
+/// Receives a feed of five seconds in which a single line loses packets, with these options and variables. Returns standard
+/// error.
+fn receive_gaps(name: &str, port: u16, options: &str, variables: &[(&str, &str)]) -> String {
+    let d = directory(name);
     let d = d.display();
     let made = tickwire(&format!(
         "generate cme -n 2000 --framing cme -o {d}/f.bin --write-templates {d}/f.xml"
     ));
     assert_eq!(made.status, 0, "{}", made.err);
     let [high, low] = (std::process::id() as u16).to_be_bytes();
-    let group = format!("-a 239.252.{high}.{low} -p 22108");
-    let closed = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr());
-    let address = closed.expect("a port");
-    let arguments = format!(
-        "receive -t {d}/f.xml --framing cme {group} --otlp http://{address} --idle 3s --json -"
-    );
-    let receiving = std::thread::spawn(move || tickwire(&arguments));
+    let group = format!("-a 239.252.{high}.{low} -p {port}");
+    let arguments =
+        format!("receive -t {d}/f.xml --framing cme {group} --idle 3s --json - {options}");
+    let receiving = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(arguments.split_whitespace())
+        .envs(variables.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
     std::thread::sleep(Duration::from_secs(2));
-    // Gaps over some seconds: several batches fail.
     let sent = tickwire(&format!("multicast -f {d}/f.bin {group} --rate 400 --loss 5 --json -"));
     assert_eq!(sent.status, 0, "{}", sent.err);
-    let received = receiving.join().expect("it ran");
-    assert_eq!(
-        received.err.matches("spans are not exported to http://127.0.0.1").count(),
-        1,
-        "{}",
-        received.err
-    );
+    let output = receiving.wait_with_output().expect("it ends");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+#[test]
+fn the_environment_names_collector_and_service() {
+    let (address, bodies) = collector();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &*format!("http://{address}")),
+        ("OTEL_SERVICE_NAME", "futures-a"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test"),
+    ];
+    receive_gaps("otlp-environment", 22112, "", &variables);
+    let wanted = ["futures-a", "deployment.environment.name", "gap recovery"];
+    wait_for(&bodies, &wanted);
+}
+
+#[test]
+fn an_environment_for_others_keeps_nothing_from_starting() {
+    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318")];
+    let told = receive_gaps("otlp-https", 22116, "", &variables);
+    let wanted = "no spans are exported: OTEL_EXPORTER_OTLP_ENDPOINT: https://collector:4318/v1/traces: spans are sent over http only";
+    assert_eq!(told.matches(wanted).count(), 1, "{told}");
+}
+
+#[test]
+fn a_collector_that_is_down_is_told_once() {
+    let closed = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr());
+    let address = closed.expect("a port");
+    // Gaps over some seconds: several batches fail.
+    let told = receive_gaps("otlp-refused", 22108, &format!("--otlp http://{address}"), &[]);
+    assert_eq!(told.matches("spans are not exported to http://127.0.0.1").count(), 1, "{told}");
 }
 
 #[test]

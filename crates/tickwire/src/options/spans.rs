@@ -46,11 +46,14 @@ mod exported {
         ) -> Result<Option<Self>, Failure> {
             let given = address.map(CollectorAddress::parse).transpose();
             let given = given.map_err(|error| Failure::Usage(format!("--otlp {error}")))?;
-            let address = match given {
-                Some(address) => Some(address),
-                None => CollectorAddress::of_environment().map_err(Failure::Usage)?,
+            // An environment that is meant for other programs too must not keep this one from starting.
+            let of_environment = || {
+                CollectorAddress::of_environment().unwrap_or_else(|error| {
+                    tracing::warn!("no spans are exported: {error}");
+                    None
+                })
             };
-            let Some(address) = address else { return Ok(None) };
+            let Some(address) = given.or_else(of_environment) else { return Ok(None) };
             let version = env!("CARGO_PKG_VERSION");
             let source = SpanSource { service: "tickwire", version, command };
             let (export, sink) = SpanExport::start(&address, source, metrics)
