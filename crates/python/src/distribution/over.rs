@@ -9,26 +9,25 @@ use tickwire_distribution::{
 };
 use tickwire_host::clock::monotonic_ns;
 use tickwire_host::{Step, Waiting};
-use tickwire_shm_transport::ShmParticipant;
 #[cfg(feature = "dds")]
 use tickwire_shm_transport::PublisherSearch;
+use tickwire_shm_transport::ShmParticipant;
 
 /// The samples to subscribe to.
-pub struct Wanted {
+pub struct SubscriptionRequest {
     pub place: Place,
     pub sets: Vec<TopicSet>,
     pub delivery: Delivery,
     pub options: SubscriberOptions,
 }
 
-impl Wanted {
+impl SubscriptionRequest {
     fn over_shm(&self) -> Result<Over, String> {
         self.over(&self.place.join_shm()).map(Over::Shm)
     }
 
     fn over<P: Participant>(&self, participant: &P) -> Result<Subscriber<P>, String> {
-        let subscriber =
-            Subscriber::new(participant, &self.sets, &self.delivery, &self.options);
+        let subscriber = Subscriber::new(participant, &self.sets, &self.delivery, &self.options);
         subscriber.map_err(|error| error.to_string())
     }
 }
@@ -40,50 +39,58 @@ pub enum Over {
     Dds {
         subscriber: Subscriber<CycloneParticipant>,
         /// With `auto`: the search for publishers in shared memory that arrive later.
-        elsewhere: Option<Box<Elsewhere>>,
+        later: Option<Box<MoveToShm>>,
     },
 }
 
 /// The search for publishers in shared memory, and the subscriber to create there.
 #[cfg(feature = "dds")]
-pub struct Elsewhere {
+pub struct MoveToShm {
     search: PublisherSearch,
-    wanted: Wanted,
+    request: SubscriptionRequest,
 }
 
 impl Over {
     /// Subscribes over the requested transport. Also returns warnings about channels that cannot be read.
     #[cfg(feature = "dds")]
-    pub fn open(wanted: Wanted, transport: Transport) -> Result<(Self, Vec<String>), String> {
+    pub fn open(
+        request: SubscriptionRequest,
+        transport: Transport,
+    ) -> Result<(Self, Vec<String>), String> {
         if transport == Transport::Shm {
-            return Ok((wanted.over_shm()?, Vec::new()));
+            return Ok((request.over_shm()?, Vec::new()));
         }
         let (mut search, mut warnings) = (None, Vec::new());
         if transport == Transport::Auto {
-            let (sets, delivery) = (wanted.sets.clone(), wanted.delivery.clone());
-            let mut found = PublisherSearch::new(wanted.place.join_shm(), sets, delivery);
+            let (sets, delivery) = (request.sets.clone(), request.delivery.clone());
+            let mut found = PublisherSearch::new(request.place.join_shm(), sets, delivery);
             match found.look() {
-                Ok((true, _)) => return Ok((wanted.over_shm()?, Vec::new())),
+                Ok((true, _)) => return Ok((request.over_shm()?, Vec::new())),
                 Ok((false, refusals)) => warnings = refusals,
                 Err(error) => warnings.push(error.to_string()),
             }
             search = Some(found);
         }
         warnings.iter_mut().for_each(|text| *text = format!("shared memory: {text}"));
-        let participant = wanted.place.join_dds().map_err(|error| error.to_string())?;
-        let subscriber = wanted.over(&participant)?;
-        let elsewhere = search.map(|search| Box::new(Elsewhere { search, wanted }));
-        Ok((Self::Dds { subscriber, elsewhere }, warnings))
+        let participant = request.place.join_dds().map_err(|error| error.to_string())?;
+        let subscriber = request.over(&participant)?;
+        let later = search.map(|search| Box::new(MoveToShm { search, request }));
+        Ok((Self::Dds { subscriber, later }, warnings))
     }
 
     /// Subscribes over shared memory. Never returns warnings.
     #[cfg(not(feature = "dds"))]
-    pub fn open(wanted: Wanted, transport: Transport) -> Result<(Self, Vec<String>), String> {
+    pub fn open(
+        request: SubscriptionRequest,
+        transport: Transport,
+    ) -> Result<(Self, Vec<String>), String> {
         match transport {
-            Transport::Auto | Transport::Shm => Ok((wanted.over_shm()?, Vec::new())),
-            Transport::Dds => Err("this build of tickwire has no DDS: build it with the feature dds, or take \
+            Transport::Auto | Transport::Shm => Ok((request.over_shm()?, Vec::new())),
+            Transport::Dds => {
+                Err("this build of tickwire has no DDS: build it with the feature dds, or take \
                  transport=\"shm\""
-                .to_owned()),
+                    .to_owned())
+            }
         }
     }
 
@@ -114,10 +121,10 @@ impl Over {
     /// true if it did. Searches once per second.
     pub fn move_when_due(&mut self) -> Result<bool, String> {
         #[cfg(feature = "dds")]
-        if let Self::Dds { subscriber, elsewhere: Some(elsewhere) } = self {
-            let should_move = elsewhere.search.should_move(subscriber);
+        if let Self::Dds { subscriber, later: Some(later) } = self {
+            let should_move = later.search.should_move(subscriber);
             if should_move.map_err(|error| error.to_string())? {
-                *self = elsewhere.wanted.over_shm()?;
+                *self = later.request.over_shm()?;
                 return Ok(true);
             }
         }

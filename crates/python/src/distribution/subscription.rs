@@ -1,6 +1,6 @@
 //! Receives samples.
 
-use super::over::{Over, Wanted};
+use super::over::{Over, SubscriptionRequest};
 use super::place::{Place, Transport};
 use super::sample::{Sample, Taken};
 use super::topic_sets;
@@ -87,8 +87,8 @@ impl Samples {
         let delivery = Delivery { last_values, partitions, ..Delivery::default() };
         let place = Place { domain, directory, user };
         let transport = Transport::named(transport)?;
-        let wanted = Wanted { place, sets: sets.clone(), delivery, options };
-        let opened = py.detach(|| Over::open(wanted, transport));
+        let request = SubscriptionRequest { place, sets: sets.clone(), delivery, options };
+        let opened = py.detach(|| Over::open(request, transport));
         let (over, warnings) = opened.map_err(|text| errors::usage(py, &text))?;
         warn(py, warnings)?;
         let state = State {
