@@ -1,7 +1,7 @@
 //! Sends captures to multicast groups on schedule, optionally with injected faults.
 //!
-//! A [`Track`] is a capture with its [`Schedule`], or a capture that sends one packet after every N
-//! packets of another track. Its packets go to one or several [`PlaybackLine`]s; each is an
+//! A [`Track`] is a capture with its [`Schedule`], a capture that sends one packet after every N
+//! packets of another track, or one of several captures that are aligned by capture time. Its packets go to one or several [`PlaybackLine`]s; each is an
 //! endpoint with its own [`Injector`]. [`Playback::run`] plays all tracks together and always sends
 //! the packet that is due first.
 
@@ -16,7 +16,7 @@ use crate::clock::monotonic_ns;
 use crate::histogram;
 use crate::inject::{FaultCounters, Injector};
 use crate::multicast::Sender;
-use crate::replay::{Schedule, Waiter};
+use crate::replay::{Pace, Schedule, Waiter};
 use crate::{Error, Stop};
 
 /// An endpoint with its faults.
@@ -87,6 +87,41 @@ enum Timing {
         every: u64,
     },
     Scheduled(Schedule),
+    /// In the order of capture times with the other tracks of this kind, paced by the playback.
+    Aligned,
+}
+
+/// Turns of the tracks that are aligned by capture time. In each turn a track sends at most one
+/// packet.
+#[derive(Debug)]
+struct Turns {
+    schedule: Schedule,
+    /// When the current turn is due, since the start.
+    due_ns: u64,
+    /// Tracks that have sent their packet of this turn.
+    played: Vec<usize>,
+}
+
+impl Turns {
+    fn new(mut schedule: Schedule) -> Self {
+        let due_ns = schedule.next_due_ns(None);
+        Self { schedule, due_ns, played: Vec::new() }
+    }
+
+    /// Returns when the next packet of a track is due.
+    fn due_ns(&self, track: usize) -> u64 {
+        // A copy of the schedule leaves this one where it is.
+        let mut schedule = self.schedule;
+        if self.played.contains(&track) { schedule.next_due_ns(None) } else { self.due_ns }
+    }
+
+    fn play(&mut self, track: usize) {
+        if self.played.contains(&track) {
+            self.due_ns = self.schedule.next_due_ns(None);
+            self.played.clear();
+        }
+        self.played.push(track);
+    }
 }
 
 /// A capture, its timing, and its lines.
@@ -98,6 +133,8 @@ pub struct Track {
     counters: TrackCounters,
     /// The packet to be sent next.
     packet: Vec<u8>,
+    /// Its capture time, never before that of an earlier packet; 0 without times.
+    captured_ns: u64,
     /// Time at which it is to be sent, since the start; `None` after the last packet. For a track
     /// that follows another, only whether it is `None` matters.
     due_ns: Option<u64>,
@@ -132,6 +169,12 @@ impl Track {
         Self::with_timing(reader, Timing::Follows { every: every.max(1).into() }, lines.into())
     }
 
+    /// Creates a track that is sent in the order of capture times with the other aligned tracks, at
+    /// the pace of [`Playback::pace`]. Captures without times take turns, one packet each.
+    pub fn aligned(reader: CaptureReader<Box<dyn Read>>, lines: impl Into<Vec<usize>>) -> Self {
+        Self::with_timing(reader, Timing::Aligned, lines.into())
+    }
+
     fn with_timing(
         reader: CaptureReader<Box<dyn Read>>,
         timing: Timing,
@@ -143,6 +186,7 @@ impl Track {
             lines,
             counters: TrackCounters::default(),
             packet: Vec::new(),
+            captured_ns: 0,
             due_ns: None,
         }
     }
@@ -157,6 +201,11 @@ impl Track {
         self.reader.statistics().missing()
     }
 
+    /// Returns a sentence if times of the capture go back.
+    pub fn times_back(&self) -> Option<String> {
+        self.reader.statistics().times_back()
+    }
+
     /// Reads the next packet; after the last one, none is due.
     fn advance(&mut self) -> Result<(), CaptureError> {
         self.due_ns = None;
@@ -166,9 +215,10 @@ impl Track {
                 continue;
             }
             self.due_ns = Some(match &mut self.timing {
-                Timing::Follows { .. } => 0,
+                Timing::Follows { .. } | Timing::Aligned => 0,
                 Timing::Scheduled(schedule) => schedule.next_due_ns(packet.timestamp_ns),
             });
+            self.captured_ns = self.captured_ns.max(packet.timestamp_ns.unwrap_or(0));
             self.packet.clear();
             self.packet.extend_from_slice(packet.bytes);
             self.counters.packets += 1;
@@ -230,6 +280,7 @@ impl From<Error> for PlaybackError {
 pub struct Playback {
     lines: Vec<PlaybackLine>,
     tracks: Vec<Track>,
+    turns: Turns,
     lateness: Histogram<u64>,
     start_ns: u64,
     end_ns: u64,
@@ -244,7 +295,16 @@ impl Playback {
         if let Some(track) = tracks.iter().position(|track| track.reader.kind() == Kind::Stream) {
             return Err(PlaybackError::NoPackets { track });
         }
-        Ok(Self { lines, tracks, lateness: histogram::latency(), start_ns: 0, end_ns: 0 })
+        let turns = Turns::new(Schedule::new(Pace::Maximum, None));
+        let lateness = histogram::latency();
+        Ok(Self { lines, tracks, turns, lateness, start_ns: 0, end_ns: 0 })
+    }
+
+    /// Sets the pace of the tracks that are aligned by capture time; a line's packets have this
+    /// pace. Default: as fast as they can be sent.
+    #[must_use]
+    pub fn pace(self, schedule: Schedule) -> Self {
+        Self { turns: Turns::new(schedule), ..self }
     }
 
     /// Returns the lines.
@@ -305,15 +365,34 @@ impl Playback {
 
     /// Returns the time of the next action, on the monotonic clock.
     fn next_due_ns(&self) -> Option<u64> {
-        let packets = self.tracks.iter().filter_map(|track| self.due_ns_of(track));
+        let packets = (0..self.tracks.len()).filter_map(|index| self.due_ns_of(index));
         let held = self.lines.iter().filter_map(|line| line.injector.poll_timeout());
         packets.chain(held).min()
     }
 
+    /// Returns the aligned track whose packet is the next one by capture time.
+    fn next_aligned(&self) -> Option<usize> {
+        let aligned =
+            self.tracks.iter().enumerate().filter(|(_, track)| {
+                matches!(track.timing, Timing::Aligned) && track.due_ns.is_some()
+            });
+        let next = aligned
+            .min_by_key(|(index, track)| (track.captured_ns, track.counters.packets, *index));
+        next.map(|(index, _)| index)
+    }
+
     /// Returns the due time of a track's packet, on the monotonic clock.
-    fn due_ns_of(&self, track: &Track) -> Option<u64> {
+    fn due_ns_of(&self, index: usize) -> Option<u64> {
+        let track = self.tracks.get(index)?;
         let due_ns = self.start_ns.saturating_add(track.due_ns?);
-        let Timing::Follows { every } = track.timing else { return Some(due_ns) };
+        let every = match track.timing {
+            Timing::Scheduled(_) => return Some(due_ns),
+            Timing::Aligned => {
+                let is_next = self.next_aligned() == Some(index);
+                return is_next.then(|| self.start_ns.saturating_add(self.turns.due_ns(index)));
+            }
+            Timing::Follows { every } => every,
+        };
         let Some(first) = self.tracks.first() else { return Some(due_ns) };
         // The counter is one ahead: it includes the packet that is to be sent next.
         let sent = first.counters.packets - u64::from(first.due_ns.is_some());
@@ -324,14 +403,18 @@ impl Playback {
 
     /// Passes the next packet to its lines, if it is due.
     fn play_first(&mut self, now_ns: u64) -> Result<(), PlaybackError> {
-        let dues = self.tracks.iter().enumerate();
-        let dues = dues.filter_map(|(index, track)| Some((self.due_ns_of(track)?, index)));
+        let dues = (0..self.tracks.len()).filter_map(|index| Some((self.due_ns_of(index)?, index)));
         let Some((due_ns, index)) = dues.min().filter(|(due_ns, _)| *due_ns <= now_ns) else {
             return Ok(());
         };
         let Some(track) = self.tracks.get(index) else { return Ok(()) };
-        if matches!(track.timing, Timing::Scheduled(_)) {
-            histogram::record(&mut self.lateness, now_ns - due_ns);
+        match track.timing {
+            Timing::Follows { .. } => {}
+            Timing::Scheduled(_) => histogram::record(&mut self.lateness, now_ns - due_ns),
+            Timing::Aligned => {
+                self.turns.play(index);
+                histogram::record(&mut self.lateness, now_ns - due_ns);
+            }
         }
         for &line in &track.lines {
             if let Some(line) = self.lines.get_mut(line) {

@@ -185,3 +185,76 @@ fn lines_are_silent_and_snapshots_lost_as_options_say() {
     assert!(packets(&faulty, 1) < Some(270), "{faulty:#}");
     assert_eq!(packets(&faulty, 2), Some(0), "{faulty:#}");
 }
+
+/// A capture of these packet numbers, one a millisecond by their number, `late_ns` later.
+fn timed(path: &std::path::Path, numbers: std::ops::Range<u32>, late_ns: u64) -> String {
+    let packets: Vec<_> = numbers.map(|number| (number, number.to_be_bytes())).collect();
+    let datagrams = packets.iter().map(|(number, packet)| {
+        (1_000_000 * u64::from(*number) + late_ns, "239.1.1.1:5000", packet.as_slice())
+    });
+    std::fs::write(path, support::timed_pcap(datagrams)).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn captures_of_both_lines_and_of_snapshots_are_aligned_by_their_times() {
+    let d = directory("multicast-aligned");
+    let file_a = timed(&d.join("a.pcap"), 10..40, 0);
+    let file_b = timed(&d.join("b.pcap"), 0..30, 100_000);
+    let snapshots = timed(&d.join("s.pcap"), 25..26, 200_000);
+    let ends = [21_040, 21_041, 21_042].map(endpoint);
+    let mut receivers = ends.map(receiver);
+    let run = tickwire(&format!(
+        "multicast -f {file_a} --file-b {file_b} --snapshots {snapshots} -a {0} -p {1} --group-b {0} \
+         --port-b {2} --snapshot-group {0} --snapshot-port {3} -s 500us --json -",
+        ends[0].group, ends[0].port, ends[1].port, ends[2].port
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let mut all = Vec::new();
+    for (receiver, line) in receivers.iter_mut().zip(["a", "b", "s"]) {
+        let mut times = KernelTimes::new();
+        while receiver.fill(&mut times).expect("received") > 0 {
+            while let Some(datagram) = receiver.take() {
+                let number = u32::from_be_bytes(datagram.bytes.try_into().expect("a number"));
+                all.push((datagram.received_ns, format!("{line}{number}")));
+            }
+        }
+    }
+    all.sort();
+    let order: Vec<String> = all.into_iter().map(|(_, packet)| packet).collect();
+    let mut expected = Vec::new();
+    for number in 0..40 {
+        expected.extend((10..40).contains(&number).then(|| format!("a{number}")));
+        expected.extend((0..30).contains(&number).then(|| format!("b{number}")));
+        expected.extend((number == 25).then(|| "s25".to_owned()));
+    }
+    assert_eq!(order, expected);
+    // Nine packets of line B alone, then thirty of line A: each line has the pace.
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert!(report["elapsed_s"].as_f64() >= Some(38.0 * 0.0005), "{report}");
+
+    let untimed = Numbered::new("untimed", 5);
+    let run = tickwire(&format!("multicast -f {file_a} --file-b {}", untimed.0.display()));
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("aligned by capture time, and"), "{}", run.err);
+}
+
+#[test]
+fn times_that_go_back_are_told() {
+    let d = directory("multicast-back");
+    let packet = [1, 2, 3, 4];
+    let times = [5_000_000, 3_000_000, 6_000_000];
+    let datagrams = times.map(|ns| (ns, "239.1.1.1:5000", packet.as_slice()));
+    let file = support::file(&d, "back.pcap", &support::timed_pcap(datagrams));
+    let told = "1 packets have a time before that of an earlier packet, by up to 2ms";
+    let to = endpoint(21_060);
+    let templates = support::templates("simple");
+    for command in [
+        format!("multicast -f {file} -a {} -p {}", to.group, to.port),
+        format!("decode {file} -t {templates} -q"),
+        format!("receive --capture {file} -t {templates} -a 239.1.1.1 -p 5000 --framing cme"),
+    ] {
+        let run = tickwire(&command);
+        assert!(run.err.contains(told), "{command}: {}", run.err);
+    }
+}

@@ -65,6 +65,8 @@ pub struct CaptureReader<R> {
     network: Network,
     limits: Limits,
     statistics: Statistics,
+    /// The latest time of a datagram.
+    latest_ns: u64,
     record: Vec<u8>,
     at_end: bool,
     finished: bool,
@@ -139,6 +141,7 @@ impl<R: Read> CaptureReader<R> {
             network: Network::new(options.filter, &options.limits),
             limits: options.limits,
             statistics: Statistics::default(),
+            latest_ns: 0,
             record: Vec::new(),
             at_end: false,
             finished: false,
@@ -316,12 +319,21 @@ impl<R: Read> CaptureReader<R> {
         self.statistics.packets += 1;
         self.statistics.bytes += bytes.len() as u64;
         let payload = found.payload.as_ref();
+        let timestamp_ns = payload.and_then(|payload| payload.moment.timestamp_ns);
+        // Segments of a stream may wait for earlier ones.
+        if let (Some(time_ns), None) = (timestamp_ns, found.stream) {
+            let back_ns = self.latest_ns.saturating_sub(time_ns);
+            self.latest_ns = self.latest_ns.max(time_ns);
+            self.statistics.times_back += u64::from(back_ns > 0);
+            let by_max_ns = &mut self.statistics.times_back_by_max_ns;
+            *by_max_ns = back_ns.max(*by_max_ns);
+        }
         Packet {
             index,
             record: found.record,
             bytes,
             file_offset: found.file_offset,
-            timestamp_ns: payload.and_then(|payload| payload.moment.timestamp_ns),
+            timestamp_ns,
             source: payload.map(|payload| payload.addresses.source),
             destination: payload.map(|payload| payload.addresses.destination),
             stream: found.stream,

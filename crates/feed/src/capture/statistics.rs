@@ -36,6 +36,10 @@ pub struct Statistics {
     pub tcp_gaps: u64,
     /// Bytes lost in those holes.
     pub tcp_lost_bytes: u64,
+    /// Datagrams whose time is before that of an earlier one.
+    pub times_back: u64,
+    /// Longest time that a datagram is before an earlier one, in nanoseconds.
+    pub times_back_by_max_ns: u64,
 }
 
 impl Statistics {
@@ -52,6 +56,19 @@ impl Statistics {
         ];
         let missing = missing.into_iter().filter(|(count, _)| *count > 0);
         missing.map(|(count, what)| format!("{count} {what}: their data are missing"))
+    }
+
+    /// Returns a sentence if times go back. The order of the file counts everywhere: clocks do not go
+    /// back, so such a packet counts as received with the one before it.
+    pub fn times_back(&self) -> Option<String> {
+        let by = std::time::Duration::from_nanos(self.times_back_by_max_ns);
+        (self.times_back > 0).then(|| {
+            format!(
+                "{} packets have a time before that of an earlier packet, by up to {by:?}: the order of \
+                 the file counts",
+                self.times_back
+            )
+        })
     }
 
     /// Returns how many records were skipped because they cannot be read or carry nothing for a

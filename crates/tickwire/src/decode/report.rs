@@ -210,6 +210,9 @@ impl<'r> Report<'r> {
     /// Adds the counts of the reader: data that were in the capture and cannot be decoded are errors.
     pub fn capture(&mut self, statistics: &Statistics) {
         statistics.missing().for_each(|text| self.error(&text));
+        if let Some(text) = statistics.times_back() {
+            self.remark(&text);
+        }
     }
 
     /// Reports an error of the file itself.

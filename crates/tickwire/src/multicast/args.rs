@@ -34,23 +34,19 @@ pub struct MulticastArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub hops: u32,
 
-    /// Capture of line B, if it differs from line A's. Without --original its packets are sent one by
-    /// one with those of line A, so a capture that begins at a later sequence number runs ahead.
+    /// Capture of line B, if it differs from line A's. The two are aligned by capture time, and each
+    /// line has the pace; captures without times alternate, one packet each.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
     /// Capture of the snapshot feed, sent in addition to the lines.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub snapshots: Option<PathBuf>,
     /// Send one snapshot packet after this many packets of the first capture, and the remaining ones
-    /// at once after its end. With --original snapshots keep their own times.
-    #[arg(
-        long,
-        value_name = "PACKETS",
-        help_heading = "Line B and snapshots",
-        default_value_t = 20
-    )]
+    /// at once after its end. Default: by capture times; 20 for files without times, as `generate cme`
+    /// writes them. --original keeps the times.
+    #[arg(long, value_name = "PACKETS", help_heading = "Line B and snapshots")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub snapshot_every: u32,
+    pub snapshot_every: Option<u32>,
 
     /// Time between packets. Default: 1ms, if no other pace is given. -s 1000 is 1000us, as in
     /// older tools.

@@ -25,6 +25,8 @@ use tickwire_telemetry::metrics::Metrics;
 
 /// Name of the snapshot feed.
 const SNAPSHOTS: &str = "snapshots";
+/// Packets of line A for each snapshot packet if a capture has no times, as `generate cme` writes them.
+const SNAPSHOT_EVERY: u32 = 20;
 
 /// Runs the command.
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
@@ -37,9 +39,18 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     }
     let progress = Progress::of_slow(&args.file);
     let feeds = feeds(args)?;
-    let tracks = tracks(args, &feeds, &progress)?;
+    let origin_ns = match args.pace() {
+        Pace::Original { .. } => first_time(args, &feeds)?,
+        _ => {
+            check_lines(args)?;
+            None
+        }
+    };
+    let schedule = Schedule::new(args.pace(), origin_ns);
+    let tracks = tracks(args, &feeds, schedule, &progress)?;
     let lines = feeds.iter().map(|feed| feed.open(args)).collect::<Result<Vec<_>, _>>()?;
-    let mut playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
+    let playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
+    let mut playback = playback.pace(schedule);
     let waiter = Waiter::new(stop.clone()).spin(args.spin());
     let metrics = Metrics::new();
     let mut published = Published::new(&metrics, &feeds);
@@ -60,6 +71,11 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
 /// Reports parts of captures that were not sent. Returns true if there were any.
 fn tell_missing(feeds: &[Feed<'_>], playback: &Playback) -> bool {
     let files = feeds.iter().filter_map(|feed| feed.file);
+    for (file, track) in files.clone().zip(playback.tracks()) {
+        if let Some(text) = track.times_back() {
+            tell!("tickwire: {}: {text}", files::name_of(file));
+        }
+    }
     let missing = files.zip(playback.tracks()).flat_map(|(file, track)| {
         track.missing().map(move |text| format!("{}: {text}", files::name_of(file)))
     });
@@ -108,17 +124,15 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     Ok([Some(a), b, snapshots].into_iter().flatten().collect())
 }
 
-/// The captures and the lines that carry them, in the order of the feeds that have a capture.
+/// The captures and the lines that carry them, in the order of the feeds that have a capture. Captures are aligned by
+/// their times, and paced by the playback.
 fn tracks(
     args: &MulticastArgs,
     feeds: &[Feed<'_>],
+    schedule: Schedule,
     progress: &Progress,
 ) -> Result<Vec<Track>, Failure> {
-    let origin_ns = match args.pace() {
-        Pace::Original { .. } => first_time(args, feeds)?,
-        _ => None,
-    };
-    let schedule = Schedule::new(args.pace(), origin_ns);
+    let is_original = matches!(args.pace(), Pace::Original { .. });
     let mut tracks = Vec::new();
     for (index, feed) in feeds.iter().enumerate() {
         let Some(file) = feed.file else { continue };
@@ -126,13 +140,27 @@ fn tracks(
         let lines: Vec<usize> = std::iter::once(index).chain(without).collect();
         let quiet = Progress::none();
         let reader = open(args, file, if index == 0 { progress } else { &quiet })?;
-        tracks.push(match (feed.name, args.pace()) {
-            (_, Pace::Original { .. }) => Track::new(reader, schedule, lines),
-            (SNAPSHOTS, _) => Track::following(reader, args.snapshot_every, lines),
-            _ => Track::new(reader, schedule, lines),
+        let every = match feed.name {
+            SNAPSHOTS if !is_original => packets_a_snapshot(args, file)?,
+            _ => None,
+        };
+        tracks.push(match every {
+            Some(every) => Track::following(reader, every, lines),
+            None if is_original => Track::new(reader, schedule, lines),
+            None => Track::aligned(reader, lines),
         });
     }
     Ok(tracks)
+}
+
+/// Packets of line A for each packet of the snapshots; `None` if capture times align them.
+fn packets_a_snapshot(args: &MulticastArgs, snapshots: &Path) -> Result<Option<u32>, Failure> {
+    if args.snapshot_every.is_some() {
+        return Ok(args.snapshot_every);
+    }
+    let times = [start_of(args, &args.file)?, start_of(args, snapshots)?];
+    let are_timed = times.iter().all(|start| matches!(start, Start::At(_)));
+    Ok((!are_timed).then_some(SNAPSHOT_EVERY))
 }
 
 fn open(
@@ -156,27 +184,63 @@ fn open(
     files::open_capture(path, progress.watch(files::open(path)?), options)
 }
 
-/// The earliest time in all captures, so that their relative timing is kept.
+/// The beginning of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// The time of the first packet.
+    At(u64),
+    /// The packets have no times.
+    Untimed,
+    /// Standard input, which is read once, or a capture without packets.
+    Unknown,
+}
+
+/// Reads the beginning of a capture.
+fn start_of(args: &MulticastArgs, path: &Path) -> Result<Start, Failure> {
+    if files::is_standard(path) {
+        return Ok(Start::Unknown);
+    }
+    let mut reader = open(args, path, &Progress::none())?;
+    let packet = reader.next_packet();
+    let packet = packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
+    Ok(match packet.map(|packet| packet.timestamp_ns) {
+        Some(Some(time_ns)) => Start::At(time_ns),
+        Some(None) => Start::Untimed,
+        None => Start::Unknown,
+    })
+}
+
+/// The earliest time in all captures, so that their relative timing is kept. Refuses captures without times.
 fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, Failure> {
     let mut first = None;
     for path in feeds.iter().filter_map(|feed| feed.file) {
-        if files::is_standard(path) {
-            continue;
+        match start_of(args, path)? {
+            Start::At(time_ns) => first = [first, Some(time_ns)].into_iter().flatten().min(),
+            Start::Untimed => {
+                return Err(Failure::Usage(format!(
+                    "{} has no times: --original needs a pcap file; choose --sleep, --rate or --maximum",
+                    path.display()
+                )));
+            }
+            Start::Unknown => {}
         }
-        let mut reader = open(args, path, &Progress::none())?;
-        let packet = reader.next_packet();
-        let packet =
-            packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
-        let time_ns = packet.and_then(|packet| packet.timestamp_ns);
-        if time_ns.is_none() && packet.is_some() {
-            return Err(Failure::Usage(format!(
-                "{} has no times: --original needs a pcap file; choose --sleep, --rate or --maximum",
-                path.display()
-            )));
-        }
-        first = [first, time_ns].into_iter().flatten().min();
     }
     Ok(first)
+}
+
+/// Refuses captures of lines A and B that cannot be aligned: one has times and the other has none.
+fn check_lines(args: &MulticastArgs) -> Result<(), Failure> {
+    let Some(file_b) = &args.file_b else { return Ok(()) };
+    let (timed, untimed) = match (start_of(args, &args.file)?, start_of(args, file_b)?) {
+        (Start::At(_), Start::Untimed) => (&args.file, file_b),
+        (Start::Untimed, Start::At(_)) => (file_b, &args.file),
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "lines A and B are aligned by capture time, and {} has times, but {} has none: convert one of them",
+        timed.display(),
+        untimed.display()
+    )))
 }
 
 fn failure(feeds: &[Feed<'_>], error: &PlaybackError) -> Failure {

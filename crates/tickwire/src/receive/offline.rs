@@ -223,6 +223,9 @@ impl Session<'_> {
             let name = captures::name_of(&captures, input);
             let missing = reader.statistics().missing();
             pass.missing.extend(missing.map(|text| format!("{name}: {text}")));
+            if let Some(text) = reader.statistics().times_back() {
+                tell!("tickwire: {name}: {text}");
+            }
         }
         Ok(pass)
     }
