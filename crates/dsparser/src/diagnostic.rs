@@ -160,35 +160,20 @@ impl Diagnostics {
     }
 }
 
+/// Least similarity of a suggestion: one minus the edits per letter. Feed files and the settings of FIX sessions have
+/// the same rule.
+const SIMILARITY_MIN: f64 = 0.7;
+
 /// Returns the word of `known` that is closest to `word`, if any is close enough.
 pub(crate) fn suggestion<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|name| (distance(&word.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(far, name)| *far <= 1 + name.len() / 4)
-        .min_by_key(|(far, _)| *far)
-        .map(|(_, name)| name)
-}
-
-/// Returns the edit distance between two short words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    let word = word.to_lowercase();
+    let similarity =
+        |name: &'a str| (strsim::normalized_damerau_levenshtein(&word, &name.to_lowercase()), name);
+    let similar = known.into_iter().map(similarity).filter(|(by, _)| *by >= SIMILARITY_MIN);
+    similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -199,6 +184,7 @@ mod tests {
     fn a_near_word_is_suggested_and_a_far_one_is_not() {
         assert_eq!(suggestion("match", ["PUSH", "MATCH"]), Some("MATCH"));
         assert_eq!(suggestion("EXECUT", ["PUSH", "EXECUTE"]), Some("EXECUTE"));
+        assert_eq!(suggestion("MTACH", ["PUSH", "MATCH"]), Some("MATCH"));
         assert_eq!(suggestion("FOREACH", ["PUSH", "MATCH"]), None);
     }
 

@@ -1,7 +1,8 @@
 //! Suggestions for misspelt words.
 
-/// Least similarity of a suggestion, from 0 to 1.
-const SIMILARITY_MIN: f64 = 0.8;
+/// Least similarity of a suggestion: one minus the edits per letter. Grammars and the settings of FIX sessions have
+/// the same rule.
+const SIMILARITY_MIN: f64 = 0.7;
 
 /// Returns the candidate that resembles `word` most, if any does.
 pub(crate) fn closest<'a>(
@@ -9,7 +10,10 @@ pub(crate) fn closest<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let word = word.to_lowercase();
-    let similarity = |candidate: &'a str| (strsim::jaro_winkler(&word, candidate), candidate);
+    let similarity = |candidate: &'a str| {
+        let by = strsim::normalized_damerau_levenshtein(&word, &candidate.to_lowercase());
+        (by, candidate)
+    };
     let similar = candidates.into_iter().map(similarity).filter(|(by, _)| *by >= SIMILARITY_MIN);
     similar.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, candidate)| candidate)
 }
@@ -31,6 +35,7 @@ mod tests {
     fn only_similar_words_are_suggested() {
         assert_eq!(closest("templtes", ["framing", "templates"]), Some("templates"));
         assert_eq!(closest("Port", ["port", "group"]), Some("port"));
-        assert_eq!(closest("zzz", ["port", "group"]), None);
+        assert_eq!(closest("hodl", ["hold", "held"]), Some("hold"));
+        assert_eq!(closest("portal", ["port", "group"]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Least similarity of a suggestion: one minus the edits per letter.
+/// Least similarity of a suggestion: one minus the edits per letter. Feed files and grammars have the same rule.
 const SIMILARITY_MIN: f64 = 0.7;
 /// Fewest letters of a key that is the start of a known one.
 const START_LETTERS_MIN: usize = 8;
