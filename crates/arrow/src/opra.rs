@@ -41,7 +41,7 @@ const TIME_CODE: &str = "time_code";
 const MESSAGE_TIME: &str = "message_time";
 
 const NO_CHARACTER: &str = "the code is no character";
-const NO_DENOMINATOR: &str = "the denominator code is none of A to I";
+const NO_DENOMINATOR: &str = "the denominator code is not a letter from A to I";
 
 /// Every category with the name of its table.
 pub const CATEGORIES: [(Category, &str); 11] = [

@@ -90,10 +90,7 @@ impl Partitioning {
         for key in keys {
             let level = Level::of(schema, key)?;
             if levels.iter().any(|other| other.name == level.name) {
-                return Err(UnfitKey(format!(
-                    "two keys of the partition are called {}",
-                    level.name
-                )));
+                return Err(UnfitKey(format!("two partition keys have the name {}", level.name)));
             }
             levels.push(level);
         }
@@ -110,7 +107,7 @@ impl Partitioning {
     /// rows.
     ///
     /// # Errors
-    /// A value is too long for the name of a directory; errors of Arrow.
+    /// A value is too long for a directory name; errors of Arrow.
     pub fn split(&self, batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>, ArrowError> {
         let mut parts = vec![0_u32; batch.num_rows()];
         let mut names = vec![String::new()];
@@ -276,7 +273,7 @@ fn values_of(
         DataType::Boolean => coded(column.as_boolean().iter(), |flag| flag.to_string()),
         DataType::Utf8 => coded(column.as_string::<i32>().iter(), str::to_owned),
         other => {
-            let text = format!("rows cannot be parted by values of type {other}");
+            let text = format!("rows cannot be partitioned by values of type {other}");
             return Err(ArrowError::InvalidArgumentError(text));
         }
     })
@@ -341,7 +338,7 @@ fn directory(key: &str, value: Option<&str>) -> Result<String, ArrowError> {
         Some(value) => name.push_str(&escaped(value)),
     }
     if name.len() > NAME_BYTES_MAX {
-        let text = format!("the value {name:?} is too long for the name of a directory");
+        let text = format!("the value {name:?} is too long for a directory name");
         return Err(ArrowError::InvalidArgumentError(text));
     }
     Ok(name)

@@ -53,7 +53,7 @@ impl fmt::Display for RowMisfit {
         let Self { column, value } = self;
         write!(
             f,
-            "column {column} cannot hold {value}: a decimal has at most {SCALE} digits behind the point"
+            "column {column} cannot hold {value}: a decimal has at most {SCALE} digits after the point"
         )
     }
 }

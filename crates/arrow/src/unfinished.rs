@@ -137,7 +137,7 @@ fn open_locked(path: &Path) -> io::Result<File> {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(io::Error::other(
-                    "somebody else is writing it: wait, or name another file",
+                    "another process is writing it: wait, or name another file",
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(error),
@@ -178,7 +178,7 @@ mod tests {
         let first = UnfinishedFile::create(path.clone()).unwrap();
         first.file().unwrap().write_all(b"first").unwrap();
         let error = UnfinishedFile::create(path.clone()).err().unwrap().to_string();
-        assert!(error.contains("x.parquet.partial: somebody else is writing it"), "{error}");
+        assert!(error.contains("x.parquet.partial: another process is writing it"), "{error}");
         assert_eq!(fs::read(&partial).unwrap(), b"first");
         assert!(!path.exists());
         first.publish().unwrap();

@@ -134,7 +134,7 @@ impl fmt::Display for RunErrorKind {
             Self::NotUsedUp => f.write_str(
                 "bytes are left in the count, and nothing in its body matches the next one",
             ),
-            Self::PastCount => f.write_str("needs bytes beyond the count around it"),
+            Self::PastCount => f.write_str("needs bytes beyond the end of the enclosing count"),
         }
     }
 }

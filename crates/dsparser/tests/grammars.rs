@@ -323,7 +323,7 @@ fn moldudp64_packets_are_split_into_itch_messages() {
     let error = mold.run(&short).0.expect_err("too short");
     assert_eq!(
         error.describe(mold.program.statements()),
-        "offset 34, blocks/itch.dsp line 17: `READ u64be reference`: needs bytes beyond the count around it"
+        "offset 34, blocks/itch.dsp line 17: `READ u64be reference`: needs bytes beyond the end of the enclosing count"
     );
 }
 

@@ -214,7 +214,7 @@ pub(crate) fn not_ready(bus: &BusState) -> Vec<String> {
     }
     let gone = bus.publishers.iter().filter(|publisher| publisher.standing == "gone").count();
     if gone > 0 {
-        reasons.push(format!("{name}: {gone} publishers went without a word"));
+        reasons.push(format!("{name}: {gone} publishers disappeared without ending the topic"));
     }
     let lost: u64 = bus.publishers.iter().filter_map(|publisher| publisher.lost_samples).sum();
     if lost > 0 {

@@ -73,7 +73,7 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if name.is_empty() || !name.bytes().all(is_plain) || name.starts_with('.') {
             return Err(failed(
-                &"a name has letters, digits, - _ and . alone, and begins with no .",
+                &"a name has only letters, digits, -, _ and ., and does not begin with .",
             ));
         }
         if processes.iter().any(|known| known.name == name) {

@@ -40,7 +40,7 @@ fn is_of_another_site(request: &Request) -> bool {
 /// Middleware that refuses requests of other sites, for routes that reveal or change something.
 pub(crate) async fn check_site(request: Request, next: Next) -> Response {
     if is_of_another_site(&request) {
-        let error = "a page of another site asks; open the monitor's own page";
+        let error = "the request comes from a page of another site; open the monitor's own page";
         return (StatusCode::FORBIDDEN, Json(json!({"error": error}))).into_response();
     }
     next.run(request).await

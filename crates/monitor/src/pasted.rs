@@ -100,7 +100,7 @@ fn bytes_of(hex: &str) -> Result<Vec<u8>, String> {
     for (at, character) in hex.char_indices().filter(|(_, character)| !character.is_whitespace()) {
         let digit = character
             .to_digit(16)
-            .ok_or_else(|| format!("hex: character {at} is no hexadecimal digit"))?;
+            .ok_or_else(|| format!("hex: character {at} is not a hexadecimal digit"))?;
         match high.take() {
             Some(high) => bytes.push((high << 4 | digit) as u8),
             None => high = Some(digit),

@@ -61,7 +61,7 @@ impl Workshop {
             }
             sleep(ADMISSION_LOOK).await;
         }
-        let text = "other clients' captures fill the memory for them; try again later";
+        let text = "the memory for captures is full with those of other clients; try again later";
         Err(refused(StatusCode::SERVICE_UNAVAILABLE, text))
     }
 
@@ -71,7 +71,7 @@ impl Workshop {
         work: impl FnOnce(Deadline) -> Result<serde_json::Value, String> + Send + 'static,
     ) -> Response {
         let Ok(Ok(turn)) = timeout(TURN_TIMEOUT, self.turn.clone().acquire_owned()).await else {
-            let text = "other explanations are under way; try again later";
+            let text = "other explanations are running; try again later";
             return refused(StatusCode::SERVICE_UNAVAILABLE, text);
         };
         let deadline = Deadline::after(WORK_TIMEOUT);

@@ -122,7 +122,7 @@ impl fmt::Display for Error {
             ),
             Self::Directory { path, owner } => write!(
                 f,
-                "{}: a directory of channels must belong to the writers' user (here {owner}), nobody else may write to it, and it must be no symbolic link; choose another or change its owner and mode",
+                "{}: a directory of channels must belong to the writers' user (here {owner}), nobody else may write to it, and it must not be a symbolic link; choose another or change its owner and mode",
                 path.display()
             ),
             Self::Io { attempt, path, source } => {
@@ -140,7 +140,7 @@ impl fmt::Display for Error {
             }
             Self::Key => write!(
                 f,
-                "a key must have at least one byte and at most as many as the channel's keys, and the channel must have room for it"
+                "a key must have from one byte up to the channel's key size, and the channel must have room for it"
             ),
             Self::Name(name) => write!(
                 f,

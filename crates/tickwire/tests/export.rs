@@ -185,7 +185,7 @@ fn a_directory_has_one_export_at_a_time() {
     let command = format!("export {capture} -t {templates} --reset packet -o {}", out.display());
     let refused = tickwire(&command);
     assert_eq!(refused.status, 2, "{}", refused.err);
-    assert!(refused.err.contains("somebody else is writing"), "{}", refused.err);
+    assert!(refused.err.contains("another process is writing"), "{}", refused.err);
     assert_eq!(files_in(&out), [out.join("manifest.json.partial")]);
     drop(lock);
     let run = tickwire(&command);

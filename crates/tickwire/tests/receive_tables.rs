@@ -268,7 +268,7 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
     let options = format!("receive {arguments} --show books --tables {}", tables.display());
     let second = tickwire(&options);
     assert_eq!(second.status, 2, "{}", second.err);
-    let told = "books.parquet.partial: somebody else is writing it";
+    let told = "books.parquet.partial: another process is writing it";
     assert!(second.err.contains(told), "{}", second.err);
     child.kill().expect("killed");
     child.wait().expect("its status");

@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
         self.counts += 1;
         if self.counts > crate::limits::NESTING_MAX {
             let message = format!(
-                "more than {} counts inside one another, those of blocks that are called included",
+                "more than {} nested counts, including those of called blocks",
                 crate::limits::NESTING_MAX
             );
             self.diagnostics.push(span, DiagnosticKind::TooLarge, message, "use fewer levels");
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(
                 until.pattern.span,
                 DiagnosticKind::CanMatchNothing,
-                "the end of this loop can match nothing, so the loop would never run",
+                "the end of this loop can match zero bytes, so the loop would never run",
                 "make the pattern take at least one byte",
             );
         }
@@ -269,7 +269,7 @@ impl<'a> Checker<'a> {
                 span,
                 DiagnosticKind::CanMatchNothing,
                 format!(
-                    "the body of this {keyword} can match nothing, so it could repeat for ever"
+                    "the body of this {keyword} can match zero bytes, so it could repeat forever"
                 ),
                 "put a MATCH into it that takes at least one byte",
             );

@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
             let body = self.block(&case.body).nodes;
             match &case.head {
                 CaseHead::Pattern(pattern) => {
-                    let message = "this SWITCH asks for a number, and the case has a pattern";
+                    let message = "this SWITCH compares numbers, but the case has a pattern";
                     let help = "write numbers, or remove what follows SWITCH";
                     self.diagnostics.push(pattern.span, DiagnosticKind::Syntax, message, help);
                 }
@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(
                 span,
                 DiagnosticKind::CanMatchNothing,
-                format!("{what} can match nothing, so it would always fit"),
+                format!("{what} can match zero bytes, so it would always match"),
                 "make its pattern take at least one byte",
             );
         }

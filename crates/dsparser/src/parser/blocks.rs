@@ -88,8 +88,7 @@ impl Blocks {
             self.dropped += 1;
             if self.dropped == 1 {
                 let max = self.nesting_max;
-                let message =
-                    format!("more than {max} blocks inside one another, the limit `nesting_max`");
+                let message = format!("more than {max} nested blocks, the limit `nesting_max`");
                 diagnostics.push(span, DiagnosticKind::TooLarge, message, "use fewer levels");
             }
             return;

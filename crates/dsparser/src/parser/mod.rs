@@ -109,7 +109,7 @@ impl Parser<'_, '_> {
         }
         if self.open.len() >= INCLUDE_DEPTH_MAX || self.included.len() >= self.limits.files_max {
             let message = match self.open.len() >= INCLUDE_DEPTH_MAX {
-                true => format!("more than {INCLUDE_DEPTH_MAX} files inside one another"),
+                true => format!("more than {INCLUDE_DEPTH_MAX} nested includes"),
                 false => {
                     format!("more than {} files, the limit `files_max`", self.limits.files_max)
                 }

@@ -140,7 +140,7 @@ impl Value {
             }
             Self::Price(None) => {
                 return Err(PyValueError::new_err(format!(
-                    "{name}: the denominator code is none of A to I; to_dict() has the digits"
+                    "{name}: the denominator code is not a letter from A to I; to_dict() has the digits"
                 )));
             }
             Self::Entries(entries) => {

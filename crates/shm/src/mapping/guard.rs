@@ -61,7 +61,7 @@ pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket
     let index = REGISTRY.iter().position(|place| is_taken(&place));
     let index = index.ok_or_else(|| {
         io::Error::other(format!(
-            "this process maps {PLACES} files of channels already, which is the most; read fewer topics"
+            "this process already maps {PLACES} channel files, the maximum; read fewer topics"
         ))
     })?;
     let place = &REGISTRY[index];

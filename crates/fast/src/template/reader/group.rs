@@ -97,7 +97,7 @@ impl TemplateReader<'_> {
                 self.error(Code::S1, node, message, help);
             }
             Lookup::None => {
-                let message = format!("there is no template of the name {}", quote(name));
+                let message = format!("no template has the name {}", quote(name));
                 let help = "check the name, or add the template to the file";
                 self.error(Code::D8, node, message, help);
             }

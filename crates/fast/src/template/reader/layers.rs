@@ -43,8 +43,8 @@ impl<'s> Layers<'s> {
         loop {
             layers.nodes.push(node);
             if layers.nodes.len() > reader.limits.depth() {
-                let help = "let each type name a define that holds a type of its own";
-                let message = "definitions refer to each other over too many steps";
+                let help = "make each type refer to a define that contains a type";
+                let message = "definitions refer to each other through too many steps";
                 reader.error(Code::S1, node, message, help);
                 return None;
             }

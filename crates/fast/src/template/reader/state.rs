@@ -117,7 +117,7 @@ impl<'a> TemplateReader<'a> {
     pub(super) fn check_visits(&mut self, node: Node<'_>) {
         if !self.visit(0) {
             let message = format!(
-                "elements of the file have to be looked at more than {} times",
+                "expanding the definitions visits more than {} elements",
                 self.limits.visits()
             );
             let help = "use large definitions less often, or raise ParseLimits::elements_max";
