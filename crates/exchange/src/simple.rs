@@ -31,7 +31,7 @@ pub(crate) struct Simple {
 }
 
 /// The content of a message.
-struct Told {
+struct SimpleContent {
     template: &'static str,
     security: u32,
     order_id: u32,
@@ -57,7 +57,7 @@ impl Simple {
     }
 
     /// Adds, changes or removes an order, or quotes one. The four are about equally frequent.
-    fn act(&mut self) -> (Told, Option<TrueBook>) {
+    fn act(&mut self) -> (SimpleContent, Option<TrueBook>) {
         loop {
             let index = self.market.any_security();
             let Market { random, profile, securities, order_id, .. } = &mut self.market;
@@ -71,7 +71,13 @@ impl Simple {
                         continue;
                     };
                     let (security, content) = (security.id, Some((size, price)));
-                    let told = Told { template: "Quote", security, order_id, content, side: None };
+                    let told = SimpleContent {
+                        template: "Quote",
+                        security,
+                        order_id,
+                        content,
+                        side: None,
+                    };
                     return (told, None);
                 }
                 25..51 if orders < ORDERS_MAX => {
@@ -95,14 +101,14 @@ impl Simple {
             };
             let (order_id, side) = (order.id, Some(order.side));
             let security = &securities[index];
-            let told = Told { template, security: security.id, order_id, content, side };
+            let told = SimpleContent { template, security: security.id, order_id, content, side };
             return (told, Some(security.true_book()));
         }
     }
 }
 
 /// Creates the message of an event.
-fn draft(told: &Told, seq_num: u64, time_ms: u64) -> Draft {
+fn draft(told: &SimpleContent, seq_num: u64, time_ms: u64) -> Draft {
     let message_type = MESSAGE_TYPES.iter().find(|(template, _)| *template == told.template);
     let message_type = message_type.map_or(0, |(_, message_type)| *message_type);
     let mut values = vec![message_type, seq_num, time_ms, told.order_id.into()];
@@ -136,7 +142,7 @@ impl Source for Simple {
     }
 
     fn largest(&self) -> Vec<Draft> {
-        let told = Told {
+        let told = SimpleContent {
             template: "New",
             security: u32::from(u16::MAX),
             order_id: u32::MAX,

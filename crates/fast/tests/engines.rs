@@ -21,15 +21,15 @@ const COMPILED_EACH: u64 = 20;
 type Outcome = Result<(usize, Json), Error>;
 
 /// Records the calls to a visitor as text.
-struct Told(String);
+struct Observed(String);
 
-impl Told {
+impl Observed {
     fn note(&mut self, what: std::fmt::Arguments<'_>) {
         self.0.write_fmt(what).expect("a string");
     }
 }
 
-impl Visitor for Told {
+impl Visitor for Observed {
     fn begin_message(&mut self, template: &TemplateLayout) {
         self.note(format_args!("message {}\n", template.name));
     }
@@ -135,7 +135,7 @@ fn engines_agree(seed: u64) -> usize {
         let way = choices.index(6);
         let lengths: Vec<_> = match way {
             0 => {
-                let mut told = [const { Told(String::new()) }; ENGINES.len()];
+                let mut told = [const { Observed(String::new()) }; ENGINES.len()];
                 let visits = decoders.iter_mut().zip(&mut told);
                 let lengths = visits.map(|(decoder, told)| decoder.visit(&bytes, told)).collect();
                 for other in &told[1..decoders.len()] {

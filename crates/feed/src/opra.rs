@@ -49,7 +49,7 @@ use tickwire_opra::{Decode, Error, Message, Summary, Version, bottom_up, peek};
 
 use crate::arbiter::{Arbiter, ArbiterOptions, Gap, Line, Output};
 use crate::digest::digest;
-use reset::{LineReset, Seen};
+use reset::{LineReset, ResetOccurrence};
 
 /// Most packets with a repeated number that wait to be polled.
 const REPEATS_HELD_MAX: usize = 64;
@@ -270,13 +270,13 @@ impl LineHandler {
         }
         let has_begun = self.arbiter.next_seq_num().is_some();
         let begins_epoch = match reset {
-            Some(Seen::First) => has_begun && !is_next,
-            Some(Seen::Copy) => self.arbiter.is_epoch_announced(seq_num),
+            Some(ResetOccurrence::First) => has_begun && !is_next,
+            Some(ResetOccurrence::Copy) => self.arbiter.is_epoch_announced(seq_num),
             None => false,
         };
         if begins_epoch {
             let is_used = self.arbiter.handle_epoch_start(now_ns, line, seq_num, packet);
-            if !is_used && reset == Some(Seen::First) {
+            if !is_used && reset == Some(ResetOccurrence::First) {
                 self.reset.forget_last();
             }
             return None;

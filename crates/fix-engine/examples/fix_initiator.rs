@@ -16,27 +16,27 @@ use tickwire_fix_session::{
 use tickwire_host::{Stop, clock::unix_ns};
 
 /// A notification for the trading thread.
-enum Told {
+enum TraderEvent {
     LoggedOn,
     /// ExecType and ClOrdID of a report.
     Report(ExecType, String),
 }
 
 /// Forwards what arrives to the trading thread.
-struct Trader(Sender<Told>);
+struct Trader(Sender<TraderEvent>);
 
 impl Application for Trader {
     fn handle_message(&mut self, _: SessionKey, delivery: Delivery<'_, BoxStore>) {
         if let Ok(AnyMessage::ExecutionReport(report)) = AnyMessage::decode(&delivery.message) {
             let cl_ord_id = report.cl_ord_id().map_or_else(String::new, |id| id.to_string());
             // The receiver is gone when trading has ended.
-            let _ = self.0.send(Told::Report(report.exec_type(), cl_ord_id));
+            let _ = self.0.send(TraderEvent::Report(report.exec_type(), cl_ord_id));
         }
     }
 
     fn handle_session_event(&mut self, _: SessionKey, event: &SessionEvent) {
         if *event == SessionEvent::LoggedOn {
-            let _ = self.0.send(Told::LoggedOn);
+            let _ = self.0.send(TraderEvent::LoggedOn);
         }
     }
 }
@@ -61,10 +61,10 @@ fn messages() -> [AnyMessage<'static>; 3] {
     [order.into(), replacement.into(), cancel.into()]
 }
 
-fn report(told: &Receiver<Told>) -> Result<String, Box<dyn Error>> {
+fn report(told: &Receiver<TraderEvent>) -> Result<String, Box<dyn Error>> {
     match told.recv_timeout(Duration::from_secs(30))? {
-        Told::Report(exec_type, cl_ord_id) => Ok(format!("{exec_type:?} {cl_ord_id}")),
-        Told::LoggedOn => Err("logged on again: the connection was lost".into()),
+        TraderEvent::Report(exec_type, cl_ord_id) => Ok(format!("{exec_type:?} {cl_ord_id}")),
+        TraderEvent::LoggedOn => Err("logged on again: the connection was lost".into()),
     }
 }
 

@@ -35,33 +35,37 @@ fn logon(sender: &str, password: &str) -> Vec<u8> {
 }
 
 /// The bytes that a peer receives until the connection is closed, or until `wanted` has arrived.
-struct Seen {
+struct Observed {
     text: String,
     is_closed: bool,
 }
 
-fn turn_until_seen(engine: &mut Engine<Collector>, stream: &mut TcpStream, wanted: &str) -> Seen {
+fn turn_until_seen(
+    engine: &mut Engine<Collector>,
+    stream: &mut TcpStream,
+    wanted: &str,
+) -> Observed {
     let (begun, mut seen, mut buffer) = (Instant::now(), Vec::new(), [0; 4096]);
     stream.set_nonblocking(true).expect("set");
     loop {
         let text = String::from_utf8_lossy(&seen).replace('\u{1}', "|");
         if !wanted.is_empty() && text.contains(wanted) {
-            return Seen { text, is_closed: false };
+            return Observed { text, is_closed: false };
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "neither {wanted:?} nor closed: {text}");
         match stream.read(&mut buffer) {
-            Ok(0) => return Seen { text, is_closed: true },
+            Ok(0) => return Observed { text, is_closed: true },
             Ok(len) => seen.extend_from_slice(&buffer[..len]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 engine.turn(Duration::from_millis(1)).expect("a turn");
             }
-            Err(_) => return Seen { text, is_closed: true },
+            Err(_) => return Observed { text, is_closed: true },
         }
     }
 }
 
 /// Sends a first message and returns the peer's view of the result.
-fn attempt(engine: &mut Engine<Collector>, address: SocketAddr, bytes: &[u8]) -> Seen {
+fn attempt(engine: &mut Engine<Collector>, address: SocketAddr, bytes: &[u8]) -> Observed {
     let mut stream = TcpStream::connect(address).expect("connects");
     stream.write_all(bytes).expect("writes");
     turn_until_seen(engine, &mut stream, "|35=A|")

@@ -65,8 +65,8 @@ pub use schedule::{Schedule, ScheduleError};
 pub use secret::Secret;
 pub use session::{
     Added, Counters, Delivery, DisconnectReason, Event, Head, Hooks, LogonRequest, Outgoing,
-    Refusal, ResetOrigin, Session, SessionEvent, Verdict, admit, check_credentials, invalidity,
-    is_admin, refusal_logout,
+    Refusal, ResetOrigin, SendDecision, Session, SessionEvent, admit, check_credentials,
+    invalidity, is_admin, refusal_logout,
 };
 pub use store::{
     FileStore, FileStoreOptions, Fsync, MemoryStore, MovedAside, Store, StoreReport, check_store,

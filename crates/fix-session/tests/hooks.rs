@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use talk::{NOW, Talk};
 use tickwire_fix::{Message, Tag};
 use tickwire_fix_session::{
-    Added, BeginString, DisconnectReason, Head, Hooks, Outgoing, Role, SendError, SessionEvent,
-    SessionId, Store, Verdict,
+    Added, BeginString, DisconnectReason, Head, Hooks, Outgoing, Role, SendDecision, SendError,
+    SessionEvent, SessionId, Store,
 };
 
 /// Signs Logons, adds a field to messages or withholds them, and records received messages.
@@ -38,13 +38,13 @@ impl Hooks for House {
         }
     }
 
-    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> Verdict {
+    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> SendDecision {
         let text = value(&outgoing.message, 148);
         if !outgoing.is_resend {
             added.text(Tag(7001), "stamped");
         }
         let is_old = outgoing.is_resend && text == "stale";
-        if is_old || text == "secret" { Verdict::Withhold } else { Verdict::Send }
+        if is_old || text == "secret" { SendDecision::Withhold } else { SendDecision::Send }
     }
 
     fn admin_received(&self, _: &SessionId, message: &Message<'_, '_>) -> Result<(), String> {

@@ -14,7 +14,7 @@ const GAPS_MAX: usize = 256;
 const PACKETS_MAX: usize = 16;
 
 #[derive(Debug)]
-struct Known {
+struct TrackedGap {
     state: GapState,
     recovery: GapRecovery,
     /// Time since which a replay service sends the gap.
@@ -25,7 +25,7 @@ struct Known {
     was_replayed: bool,
 }
 
-impl Known {
+impl TrackedGap {
     fn is_open(&self) -> bool {
         self.state.status != "filled"
     }
@@ -34,7 +34,7 @@ impl Known {
 /// The last gaps of a channel.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    known: VecDeque<Known>,
+    known: VecDeque<TrackedGap>,
     next_id: u64,
     /// Exports the end of each gap and replay.
     spans: Option<ChannelSpans>,
@@ -58,7 +58,7 @@ impl Gaps {
             filled_after_ms: None,
             packets: Vec::new(),
         };
-        self.known.push_back(Known {
+        self.known.push_back(TrackedGap {
             state,
             recovery: GapRecovery { identity: SpanIdentity::root(), gap, since_ns: at_ns },
             replaying_ns: None,
@@ -67,7 +67,7 @@ impl Gaps {
         });
     }
 
-    fn open_ones(&mut self) -> impl Iterator<Item = &mut Known> {
+    fn open_ones(&mut self) -> impl Iterator<Item = &mut TrackedGap> {
         self.known.iter_mut().filter(|known| known.is_open())
     }
 
@@ -77,7 +77,7 @@ impl Gaps {
     }
 
     /// Exports the end of a gap that is forgotten, unless it was filled.
-    fn end_unfilled(&self, known: &Known, now_ns: u64) {
+    fn end_unfilled(&self, known: &TrackedGap, now_ns: u64) {
         if let Some(spans) = self.spans.as_ref().filter(|_| known.is_open()) {
             spans.gap_ended(&known.recovery, None, now_ns);
         }
@@ -91,7 +91,7 @@ impl Gaps {
 
     /// Links a packet to the newest gap that begins at `first`.
     pub(crate) fn link(&mut self, first: u64, packet: u64) {
-        let is_meant = |known: &&mut Known| known.recovery.gap.first == first;
+        let is_meant = |known: &&mut TrackedGap| known.recovery.gap.first == first;
         let Some(known) = self.known.iter_mut().rev().find(is_meant) else { return };
         let packets = &mut known.state.packets;
         if packets.len() < PACKETS_MAX && !packets.contains(&packet) {
@@ -147,16 +147,16 @@ impl Gaps {
     /// Fills the open gaps: no book is stale because of a gap any more.
     pub(crate) fn books_are_whole(&mut self, now_ns: u64) {
         self.fill(now_ns, |known| match known {
-            Known { had_snapshot: true, .. } => "snapshots",
-            Known { was_replayed: true, .. } => "replay",
+            TrackedGap { had_snapshot: true, .. } => "snapshots",
+            TrackedGap { was_replayed: true, .. } => "replay",
             _ => "updates",
         });
     }
 
-    fn fill(&mut self, now_ns: u64, by: impl Fn(&Known) -> &'static str) {
+    fn fill(&mut self, now_ns: u64, by: impl Fn(&TrackedGap) -> &'static str) {
         let Self { known, spans, .. } = self;
         let is_filled =
-            |known: &&mut Known| known.replaying_ns.is_none() && known.recovery.since_ns < now_ns;
+            |known: &&mut TrackedGap| known.replaying_ns.is_none() && known.recovery.since_ns < now_ns;
         for known in known.iter_mut().filter(|known| known.is_open()).filter(is_filled) {
             let filled_by = by(known);
             known.state.status = "filled";

@@ -24,7 +24,7 @@ const SOURCES: [Source; 4] = [
 
 /// Calls of a handler.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum Observed {
     Packet { channel: usize, source: Source, bytes: Vec<u8> },
     Timeout { due_ns: u64, now_ns: u64 },
 }
@@ -37,18 +37,24 @@ struct Reporting {
 
 const TIMER_NS: u64 = 3_000_000;
 
-impl PacketHandler<Report<Told>> for Reporting {
-    fn handle_packet(&mut self, ns: u64, source: Source, packet: &[u8], sink: &mut Report<Told>) {
+impl PacketHandler<Report<Observed>> for Reporting {
+    fn handle_packet(
+        &mut self,
+        ns: u64,
+        source: Source,
+        packet: &[u8],
+        sink: &mut Report<Observed>,
+    ) {
         if packet.starts_with(b"t") {
             self.due_ns = Some(ns + TIMER_NS);
         }
-        let told = Told::Packet { channel: self.channel, source, bytes: packet.to_vec() };
+        let told = Observed::Packet { channel: self.channel, source, bytes: packet.to_vec() };
         sink.send(told).expect("the test listens");
     }
 
-    fn handle_timeout(&mut self, now_ns: u64, sink: &mut Report<Told>) {
+    fn handle_timeout(&mut self, now_ns: u64, sink: &mut Report<Observed>) {
         if let Some(due_ns) = self.due_ns.take_if(|due_ns| *due_ns <= now_ns) {
-            sink.send(Told::Timeout { due_ns, now_ns }).expect("the test listens");
+            sink.send(Observed::Timeout { due_ns, now_ns }).expect("the test listens");
         }
     }
 
@@ -60,7 +66,7 @@ impl PacketHandler<Report<Told>> for Reporting {
 /// A loop over `sockets` sockets, four per channel, on its own thread.
 struct Running {
     ends: Vec<Endpoint>,
-    arrivals: Arrivals<Told>,
+    arrivals: Arrivals<Observed>,
     stop: Stop,
     thread: thread::JoinHandle<()>,
 }
@@ -105,7 +111,7 @@ fn a_packet_on_the_twentieth_socket_wakes_the_loop_at_once() {
             sender.send(&[number]).unwrap();
             let told = running.arrivals.recv_timeout(PATIENCE).unwrap();
             waited += sent.elapsed();
-            let expected = Told::Packet { channel: 4, source: SOURCES[3], bytes: vec![number] };
+            let expected = Observed::Packet { channel: 4, source: SOURCES[3], bytes: vec![number] };
             assert_eq!(told, expected);
         }
         running.finish();
@@ -128,8 +134,8 @@ fn every_socket_of_every_channel_is_received() {
         let mut told = Vec::new();
         while told.len() < expected.len() {
             match running.arrivals.recv_timeout(PATIENCE).unwrap() {
-                Told::Packet { channel, source, bytes } => told.push((channel, source, bytes)),
-                timeout @ Told::Timeout { .. } => panic!("{timeout:?}"),
+                Observed::Packet { channel, source, bytes } => told.push((channel, source, bytes)),
+                timeout @ Observed::Timeout { .. } => panic!("{timeout:?}"),
             }
         }
         // The sort is stable, so the packets of a socket stay in order.
@@ -151,7 +157,7 @@ fn timers_are_due_on_time_while_the_loop_sleeps_and_while_others_are_busy() {
         timed.send(b"t").unwrap();
         busy.send(b"other").unwrap();
         loop {
-            if let Told::Timeout { due_ns, now_ns } =
+            if let Observed::Timeout { due_ns, now_ns } =
                 running.arrivals.recv_timeout(PATIENCE).unwrap()
             {
                 assert!(now_ns >= due_ns);

@@ -19,11 +19,11 @@ use tickwire_net::record::RecordOptions;
 const PACKETS: u32 = 3_000;
 
 /// Packets of both channels in the order in which they were passed on.
-type Seen = Vec<(usize, Source, Vec<u8>)>;
+type Observed = Vec<(usize, Source, Vec<u8>)>;
 
 struct Collecting {
     channel: usize,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Observed>>,
 }
 
 impl PacketHandler<()> for Collecting {
@@ -49,11 +49,11 @@ fn a_record_from_packet_rings_holds_the_datagrams_of_each_line_in_order() {
     // Without the privilege for rings, this is a recording of the sockets, which must have the same
     // content.
     let (recorded, seen) = record(true);
-    let of_line = |all: &Seen, channel, line| {
+    let of_line = |all: &Observed, channel, line| {
         let is_of = |(of, source, _): &&(usize, Source, Vec<u8>)| {
             (*of, *source) == (channel, Source::Incremental(line))
         };
-        all.iter().filter(is_of).cloned().collect::<Seen>()
+        all.iter().filter(is_of).cloned().collect::<Observed>()
     };
     for channel in 0..2 {
         for line in Line::ALL {
@@ -65,7 +65,7 @@ fn a_record_from_packet_rings_holds_the_datagrams_of_each_line_in_order() {
 
 /// Records two channels of two lines; returns the content of the files and the input of the
 /// handlers.
-fn record(from_rings: bool) -> (Seen, Seen) {
+fn record(from_rings: bool) -> (Observed, Observed) {
     let directory = std::env::temp_dir()
         .join(format!("tickwire-recording-{}-{from_rings}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);

@@ -68,14 +68,14 @@ impl Error {
     }
 
     /// Returns kind and field without the position, as conformance cases state errors.
-    pub fn verdict(&self) -> Verdict {
-        Verdict { kind: self.kind, field: self.field }
+    pub fn cause(&self) -> ErrorCause {
+        ErrorCause { kind: self.kind, field: self.field }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message {} at offset {}: {}", self.message, self.offset, self.verdict())?;
+        write!(f, "message {} at offset {}: {}", self.message, self.offset, self.cause())?;
         match (self.kind, self.field) {
             (ErrorKind::MissingValue, _) | (_, None) => Ok(()),
             (_, Some(field)) => write!(f, " in field {}", field.name()),
@@ -87,12 +87,12 @@ impl std::error::Error for Error {}
 
 /// An error without its position; prints as the fixed words of conformance cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ErrorCause {
     kind: ErrorKind,
     field: Option<Field>,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ErrorCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             ErrorKind::StartByte => "no start byte",
@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(error.to_string(), "message 2 at offset 40: field too long in field bid");
         let error = Error::new(ErrorKind::MissingValue, Some(Field::Category), 0, 16);
         assert_eq!(error.to_string(), "message 0 at offset 16: missing value cat");
-        assert_eq!(error.verdict().to_string(), "missing value cat");
+        assert_eq!(error.cause().to_string(), "missing value cat");
     }
 }

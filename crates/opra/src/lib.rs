@@ -70,7 +70,7 @@ pub use category::{
 pub use codes::Decimal;
 pub use draft::Draft;
 pub use encoder::{EncodeError, EncodeErrorKind, Encoder};
-pub use error::{Error, ErrorKind, Verdict};
+pub use error::{Error, ErrorCause, ErrorKind};
 pub use field::{Field, INTEGER_BYTES_MAX, Kind, PRESENCE_MAP_BYTES_MAX, TEXT_CHARS_MAX};
 pub use packet::{Header, PACKET_BYTES_MAX, Summary, Warning, peek};
 pub use parallel::decode_parallel;

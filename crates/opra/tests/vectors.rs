@@ -25,8 +25,8 @@ fn every_decoder_gives_the_messages_and_errors_of_the_cases() {
             let result = decoder.decode_packet(&wire(case), |message| {
                 messages.push(serde_json::from_str(&json::to_string(&message)).expect("JSON"));
             });
-            let verdict = result.map_err(|error| error.verdict().to_string()).err();
-            assert_eq!(verdict.as_deref(), case["error"].as_str(), "{decoder_name} {}", name(case));
+            let cause = result.map_err(|error| error.cause().to_string()).err();
+            assert_eq!(cause.as_deref(), case["error"].as_str(), "{decoder_name} {}", name(case));
             if let Value::Array(expected) = &case["messages"] {
                 assert_eq!(&messages, expected, "{decoder_name} {}", name(case));
             }

@@ -26,12 +26,12 @@ const MESSAGES: [&[u8]; 4] = [
 
 /// Values and lengths of the messages, and true if something was lost.
 #[derive(Default)]
-struct Seen {
+struct Observed {
     messages: Vec<String>,
     is_flawed: bool,
 }
 
-impl CaptureSink for Seen {
+impl CaptureSink for Observed {
     type Error = Infallible;
 
     fn message(&mut self, header: &Header<'_>, decoded: &Decoded<'_>) -> Result<(), Infallible> {
@@ -58,7 +58,7 @@ fn decoded(framing: &Framing, pieces: &[&[u8]], is_tcp: bool) -> (Vec<String>, b
     let reset = framing.reset_policy().into();
     let options = DecoderOptions::default().reset(reset);
     let mut decoder = CaptureDecoder::new(program, options, *framing);
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let mut offset = 0;
     let address = "10.0.0.1:9".parse().ok().filter(|_| is_tcp);
     for (index, piece) in pieces.iter().enumerate() {

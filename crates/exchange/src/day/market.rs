@@ -2,7 +2,7 @@
 
 use super::diff::{self, Step};
 use super::messages::{self, Clock, Entry};
-use super::security::{Name, OrderChange, OrderTold, Security, Told, TradingStatus};
+use super::security::{MarketEntry, Name, OrderChange, OrderTold, Security, TradingStatus};
 use super::truth::{DayTruth, Moment, TrueEvent};
 use super::{BookForm, BookKind, DayOptions, InstrumentKey};
 use crate::draft::Draft;
@@ -261,7 +261,7 @@ impl Market {
     fn tell(
         &self,
         index: usize,
-        told: &[Told],
+        told: &[MarketEntry],
         entries: &mut Vec<Entry>,
         at: Moment,
         truth: &mut DayTruth,

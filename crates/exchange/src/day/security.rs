@@ -64,7 +64,7 @@ pub(super) struct OrderTold {
 
 /// A trade or a statistic, as one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct MarketEntry {
     /// MDEntryType (269).
     pub(super) entry_type: &'static str,
     /// Mantissa of MDEntryPx, if the entry has a price.
@@ -256,7 +256,12 @@ impl Security {
 
     /// Simulates one event. Returns trades and statistics; order changes are available from
     /// [`take_orders`](Self::take_orders).
-    pub(super) fn act(&mut self, random: &mut Rng, next_id: &mut u64, implied: bool) -> Vec<Told> {
+    pub(super) fn act(
+        &mut self,
+        random: &mut Rng,
+        next_id: &mut u64,
+        implied: bool,
+    ) -> Vec<MarketEntry> {
         self.fair += [-1, 0, 0, 0, 0, 0, 0, 1][random.usize(0..8)];
         self.fair = self.fair.clamp(*FAIR.start(), *FAIR.end());
         let side = Side::ALL[random.usize(0..2)];
@@ -277,7 +282,7 @@ impl Security {
     }
 
     /// Executes crossing orders after an auction.
-    pub(super) fn uncross(&mut self) -> Vec<Told> {
+    pub(super) fn uncross(&mut self) -> Vec<MarketEntry> {
         let mut told = Vec::new();
         while let (Some((&bid, bids)), Some((&offer, offers))) =
             (self.orders[0].last_key_value(), self.orders[1].first_key_value())
@@ -390,7 +395,7 @@ impl Security {
     }
 
     /// Executes an incoming order against the best levels of `side`.
-    fn trade(&mut self, random: &mut Rng, side: Side) -> Vec<Told> {
+    fn trade(&mut self, random: &mut Rng, side: Side) -> Vec<MarketEntry> {
         let mut told = Vec::new();
         let mut left = random.u64(1..=2 * SIZE_MAX);
         let condition = [None, None, Some("C"), Some("R")][random.usize(0..4)];
@@ -405,10 +410,17 @@ impl Security {
     }
 
     /// Returns the trade and the statistics that it changes.
-    fn traded(&mut self, price: i64, size: u64, condition: Option<&'static str>) -> Vec<Told> {
+    fn traded(
+        &mut self,
+        price: i64,
+        size: u64,
+        condition: Option<&'static str>,
+    ) -> Vec<MarketEntry> {
         let mantissa = Some(price * self.tick);
-        let statistic = |entry_type, price, size| Told { entry_type, price, size, condition: None };
-        let mut told = vec![Told { entry_type: "2", price: mantissa, size: Some(size), condition }];
+        let statistic =
+            |entry_type, price, size| MarketEntry { entry_type, price, size, condition: None };
+        let mut told =
+            vec![MarketEntry { entry_type: "2", price: mantissa, size: Some(size), condition }];
         if !std::mem::replace(&mut self.open, true) {
             told.push(statistic("4", mantissa, None));
         }
@@ -427,13 +439,13 @@ impl Security {
     }
 
     /// Returns a settlement price or open interest.
-    pub(super) fn statistic(&self, random: &mut Rng) -> Told {
+    pub(super) fn statistic(&self, random: &mut Rng) -> MarketEntry {
         if random.bool() {
             let price = Some((self.fair + random.i64(-5..=5)) * self.tick);
-            Told { entry_type: "6", price, size: None, condition: None }
+            MarketEntry { entry_type: "6", price, size: None, condition: None }
         } else {
             let size = Some(random.u64(0..100_000));
-            Told { entry_type: "C", price: None, size, condition: None }
+            MarketEntry { entry_type: "C", price: None, size, condition: None }
         }
     }
 

@@ -51,7 +51,7 @@ pub enum TrueEvent {
 
 /// The true state of one instrument.
 #[derive(Debug)]
-struct Known {
+struct InstrumentTruth {
     name: Arc<str>,
     books: BTreeMap<BookKind, TrueBook>,
     /// Versions of each book with the moments they became valid, ascending.
@@ -64,7 +64,7 @@ struct Known {
 /// optionally all earlier versions of the books.
 #[derive(Debug)]
 pub struct DayTruth {
-    instruments: Vec<Known>,
+    instruments: Vec<InstrumentTruth>,
     indexes: BTreeMap<Arc<str>, usize>,
     keeps_history: bool,
     moment: Moment,
@@ -74,14 +74,14 @@ pub struct DayTruth {
 
 impl DayTruth {
     pub(super) fn new(names: impl Iterator<Item = Arc<str>>, keeps_history: bool) -> Self {
-        let known = |name| Known {
+        let known = |name| InstrumentTruth {
             name,
             books: BTreeMap::new(),
             history: BTreeMap::new(),
             status: None,
             last_trade: None,
         };
-        let instruments: Vec<Known> = names.map(known).collect();
+        let instruments: Vec<InstrumentTruth> = names.map(known).collect();
         let named = instruments.iter().enumerate();
         let indexes = named.map(|(index, known)| (known.name.clone(), index)).collect();
         let moment = Moment::default();
@@ -137,7 +137,7 @@ impl DayTruth {
         self.moment = at;
     }
 
-    fn known(&self, name: &str) -> Option<&Known> {
+    fn known(&self, name: &str) -> Option<&InstrumentTruth> {
         self.indexes.get(name).map(|index| &self.instruments[*index])
     }
 

@@ -1,13 +1,13 @@
 //! Orders, statistics and definitions in the shape of Moscow's ASTS.
 
-use super::{DATE, Told, bytes, name};
+use super::{DATE, MessageInputs, bytes, name};
 use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::Parts;
 
 const SENDER: &str = "EXCH";
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     match told.choice {
         0..60 => message("Orders", "X", told, order),
         60..92 => message("Statistics", "X", told, statistic),
@@ -15,7 +15,7 @@ pub(super) fn draft(told: &Told<'_>) -> Draft {
     }
 }
 
-fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
+fn header(message_type: &'static str, told: &MessageInputs<'_>) -> Vec<Value> {
     // YYMMDDHHMMSS and microseconds: nine bytes on the wire.
     let sending_time =
         DATE % 1_000_000 * 1_000_000_000_000 + told.clock() * 1_000 + told.time_us() % 1_000;
@@ -31,8 +31,8 @@ fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
 fn message(
     template: &'static str,
     message_type: &'static str,
-    told: &Told<'_>,
-    entry: impl Fn(&Told<'_>, &Entry) -> Vec<Value>,
+    told: &MessageInputs<'_>,
+    entry: impl Fn(&MessageInputs<'_>, &Entry) -> Vec<Value>,
 ) -> Draft {
     let mut fields = header(message_type, told);
     fields.push(Value::Sequence(told.entries.iter().map(|of| entry(told, of)).collect()));
@@ -65,11 +65,11 @@ fn symbol(security: u32) -> Value {
 }
 
 /// Returns the microseconds within the second of an event.
-fn orig_time(told: &Told<'_>, entry: &Entry) -> u64 {
+fn orig_time(told: &MessageInputs<'_>, entry: &Entry) -> u64 {
     (told.time_us() + entry.rpt_seq * 211) % 1_000_000
 }
 
-fn order(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
+fn order(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
     let parts = Parts::of(&entry.change);
     let is_trade = parts.is_trade();
     let id = 17_400_000_000 + entry.rpt_seq * 10_000 + u64::from(entry.security % 10_000);
@@ -91,7 +91,7 @@ fn order(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
     ]
 }
 
-fn statistic(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
+fn statistic(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
     let parts = Parts::of(&entry.change);
     let value = parts.price.saturating_mul(parts.size.unwrap_or(1).min(1 << 20) as i64);
     vec![
@@ -114,7 +114,7 @@ fn statistic(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
     ]
 }
 
-fn definition(told: &Told<'_>) -> Draft {
+fn definition(told: &MessageInputs<'_>) -> Draft {
     let mut fields = header("d", told);
     let security = told.entries.first().map_or(0, |entry| entry.security % 1_000_000);
     let rules = |count: u32| {

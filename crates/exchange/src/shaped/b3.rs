@@ -1,6 +1,6 @@
 //! Order updates and security lists in the shape of B3's UMDF.
 
-use super::{DATE, Told, name};
+use super::{DATE, MessageInputs, name};
 use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::{self, Parts};
@@ -8,16 +8,16 @@ use crate::fix::{self, Parts};
 /// Percentage of messages that are security lists.
 const LIST_PERCENT: u8 = 8;
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     if told.choice < LIST_PERCENT { security_list(told) } else { incremental(told) }
 }
 
-fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
+fn header(message_type: &'static str, told: &MessageInputs<'_>) -> Vec<Value> {
     let sending_time = DATE * 1_000_000_000 + told.clock();
     vec![Value::Text(message_type), Value::UInt(0), Value::UInt(sending_time)]
 }
 
-fn incremental(told: &Told<'_>) -> Draft {
+fn incremental(told: &MessageInputs<'_>) -> Draft {
     let mut fields = header("X", told);
     let entries = told.entries.iter().map(|entry| md_entry(told, entry)).collect();
     fields.extend([Value::UInt(DATE), Value::Sequence(entries)]);
@@ -33,7 +33,7 @@ fn broker(number: u64) -> Value {
     Value::Text(["3", "8", "13", "27", "72", "85", "114", "386"][number as usize % 8])
 }
 
-fn md_entry(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
+fn md_entry(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
     let parts = Parts::of(&entry.change);
     let is_trade = parts.is_trade();
     let is_order = parts.level.is_some();
@@ -65,7 +65,7 @@ fn md_entry(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
     ]
 }
 
-fn security_list(told: &Told<'_>) -> Draft {
+fn security_list(told: &MessageInputs<'_>) -> Draft {
     let mut fields = header("y", told);
     let securities =
         told.entries.iter().map(|entry| related_symbol(entry.security % 1_000_000)).collect();

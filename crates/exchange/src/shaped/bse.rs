@@ -1,12 +1,12 @@
 //! Market data in the shape of BSE India's feed, on Eurex's technology.
 
 use super::t7::{self, SENDER};
-use super::{Told, bytes};
+use super::{MessageInputs, bytes};
 use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::{self, Parts};
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     match told.choice {
         0..80 => incremental(told),
         80..92 => snapshot(told),
@@ -14,15 +14,15 @@ pub(super) fn draft(told: &Told<'_>) -> Draft {
     }
 }
 
-fn segment(told: &Told<'_>) -> u64 {
+fn segment(told: &MessageInputs<'_>) -> u64 {
     told.entries.first().map_or(0, t7::market_segment)
 }
 
-fn security(told: &Told<'_>) -> i64 {
+fn security(told: &MessageInputs<'_>) -> i64 {
     told.entries.first().map_or(0, t7::security_id)
 }
 
-fn incremental(told: &Told<'_>) -> Draft {
+fn incremental(told: &MessageInputs<'_>) -> Draft {
     let fields = vec![
         Value::Text("X"),
         Value::UInt(told.number),
@@ -33,7 +33,7 @@ fn incremental(told: &Told<'_>) -> Draft {
     Draft { template: "DepthIncremental", fields }
 }
 
-fn md_entry(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
+fn md_entry(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
     let parts = Parts::of(&entry.change);
     let trade = vec![
         Value::UInt(1 + entry.rpt_seq % 2),
@@ -58,7 +58,7 @@ fn md_entry(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
     ]
 }
 
-fn snapshot(told: &Told<'_>) -> Draft {
+fn snapshot(told: &MessageInputs<'_>) -> Draft {
     let entries = (0..).zip(told.entries).map(|(index, entry)| {
         let parts = Parts::of(&entry.change);
         let price = |ticks| Value::Decimal(parts.price + ticks, entry.exponent);
@@ -88,7 +88,7 @@ fn snapshot(told: &Told<'_>) -> Draft {
     Draft { template: "DepthSnapshot", fields }
 }
 
-fn state_change(told: &Told<'_>) -> Draft {
+fn state_change(told: &MessageInputs<'_>) -> Draft {
     let fields = vec![
         Value::Text("f"),
         Value::UInt(told.number),

@@ -1,7 +1,7 @@
 //! Products and instruments in the shape of Eurex T7's reference data.
 
 use super::t7::SENDER;
-use super::{Told, name};
+use super::{MessageInputs, name};
 use crate::draft::{Draft, Value};
 
 /// Percentage of messages that are products.
@@ -13,11 +13,11 @@ const PRODUCTS: [(&str, &str); 4] = [
     ("OESX", "OPTIONS ON EURO STOXX 50 INDEX"),
 ];
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     if told.choice < PRODUCT_PERCENT { product(told) } else { instrument(told) }
 }
 
-fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
+fn header(message_type: &'static str, told: &MessageInputs<'_>) -> Vec<Value> {
     vec![
         Value::Text(message_type),
         Value::UInt(SENDER),
@@ -26,7 +26,7 @@ fn header(message_type: &'static str, told: &Told<'_>) -> Vec<Value> {
     ]
 }
 
-fn product(told: &Told<'_>) -> Draft {
+fn product(told: &MessageInputs<'_>) -> Draft {
     let mut fields = header("BU", told);
     let index = told.number as usize;
     let (symbol, description) = PRODUCTS[index % PRODUCTS.len()];
@@ -70,7 +70,7 @@ fn tick_rule(index: usize) -> Vec<Value> {
     vec![id, Value::Sequence((0..1 + index % 3).map(tick).collect())]
 }
 
-fn instrument(told: &Told<'_>) -> Draft {
+fn instrument(told: &MessageInputs<'_>) -> Draft {
     let mut fields = header("d", told);
     let index = told.number;
     let (symbol, description) = PRODUCTS[(index / 40) as usize % PRODUCTS.len()];

@@ -1,12 +1,12 @@
 //! Market data in the shape of MCX India's feed: enums, sets and timestamps.
 
-use super::Told;
+use super::MessageInputs;
 use super::t7::{self, SENDER};
 use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::{self, Parts};
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     let fields = vec![
         Value::Text("X"),
         Value::UInt(told.number),
@@ -21,7 +21,7 @@ fn size(size: Option<u64>) -> Value {
     size.map_or(Value::Absent, |size| Value::Decimal((size >> 1) as i64, 0))
 }
 
-fn md_entry(told: &Told<'_>, entry: &Entry) -> Vec<Value> {
+fn md_entry(told: &MessageInputs<'_>, entry: &Entry) -> Vec<Value> {
     let parts = Parts::of(&entry.change);
     let is_trade = parts.is_trade();
     let trade = vec![

@@ -68,7 +68,7 @@ impl FeedShape {
         }
     }
 
-    fn draft(self, told: &Told<'_>) -> Draft {
+    fn draft(self, told: &MessageInputs<'_>) -> Draft {
         match self {
             Self::Asts => asts::draft(told),
             Self::B3 => b3::draft(told),
@@ -85,7 +85,7 @@ impl FeedShape {
 const NUMBERS: u64 = 960;
 
 /// The inputs of one message.
-struct Told<'a> {
+struct MessageInputs<'a> {
     entries: &'a [Entry],
     time_ms: u64,
     /// Number of the message in the feed.
@@ -94,7 +94,7 @@ struct Told<'a> {
     choice: u8,
 }
 
-impl Told<'_> {
+impl MessageInputs<'_> {
     /// Returns microseconds since midnight, with synthetic digits below the millisecond.
     fn time_us(&self) -> u64 {
         self.time_ms * 1_000 + self.number * 37 % 1_000
@@ -184,7 +184,7 @@ impl Source for Shaped {
                 };
                 let (time_ms, choice) = (market.time_ms, market.random.u8(0..100));
                 let entries = self.depth.entries(wanted, |_| Ok(None))?;
-                self.shape.draft(&Told { entries, time_ms, number: self.number, choice })
+                self.shape.draft(&MessageInputs { entries, time_ms, number: self.number, choice })
             }
         };
         Ok(Made { draft, books: Vec::new(), time_ms: self.time_ms() })
@@ -199,14 +199,20 @@ impl Source for Shaped {
         let last = u64::from(u32::MAX);
         if self.shape == FeedShape::Eurex {
             let told = |number| {
-                [0, 99]
-                    .map(|choice| self.shape.draft(&Told { entries: &[], time_ms, number, choice }))
+                [0, 99].map(|choice| {
+                    self.shape.draft(&MessageInputs { entries: &[], time_ms, number, choice })
+                })
             };
             return (last - NUMBERS..last).flat_map(told).collect();
         }
         let of_choice = |choice| {
             Entry::largest(ENTRIES_MAX + ENTRIES_OF_EVENT_MAX).map(|entries| {
-                self.shape.draft(&Told { entries: &entries, time_ms, number: last, choice })
+                self.shape.draft(&MessageInputs {
+                    entries: &entries,
+                    time_ms,
+                    number: last,
+                    choice,
+                })
             })
         };
         (0..100).flat_map(of_choice).collect()

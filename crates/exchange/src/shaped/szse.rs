@@ -1,6 +1,6 @@
 //! Snapshots, orders and trades in the shape of Shenzhen's STEP.
 
-use super::{DATE, Told, name};
+use super::{DATE, MessageInputs, name};
 use crate::depth::Entry;
 use crate::draft::{Draft, Value};
 use crate::fix::Parts;
@@ -8,7 +8,7 @@ use crate::fix::Parts;
 const STREAM: &str = "010";
 const SOURCE: &str = "102";
 
-pub(super) fn draft(told: &Told<'_>) -> Draft {
+pub(super) fn draft(told: &MessageInputs<'_>) -> Draft {
     match (told.choice, told.entries) {
         (0..40, [first, ..]) => order(told, first),
         (40..75, [first, ..]) => trade(told, first),
@@ -17,11 +17,11 @@ pub(super) fn draft(told: &Told<'_>) -> Draft {
 }
 
 /// Returns the time as digits, YYYYMMDDHHMMSSmmm.
-fn time(told: &Told<'_>) -> Value {
+fn time(told: &MessageInputs<'_>) -> Value {
     Value::Int((DATE * 1_000_000_000 + told.clock()) as i64)
 }
 
-fn channel(told: &Told<'_>) -> Value {
+fn channel(told: &MessageInputs<'_>) -> Value {
     Value::UInt(2_011 + told.number % 3)
 }
 
@@ -33,7 +33,7 @@ fn size(parts: &Parts) -> i64 {
     parts.size.map_or(0, |size| (size >> 1) as i64 * 100)
 }
 
-fn snapshot(told: &Told<'_>) -> Draft {
+fn snapshot(told: &MessageInputs<'_>) -> Draft {
     let first = told.entries.first();
     let rpt_seq = first.map_or(0, |entry| entry.rpt_seq as i64);
     let entries = (0..).zip(told.entries).map(|(index, entry)| {
@@ -68,7 +68,7 @@ fn snapshot(told: &Told<'_>) -> Draft {
     Draft { template: "Snapshot", fields }
 }
 
-fn order(told: &Told<'_>, entry: &Entry) -> Draft {
+fn order(told: &MessageInputs<'_>, entry: &Entry) -> Draft {
     let parts = Parts::of(&entry.change);
     let fields = vec![
         Value::Text("UA201"),
@@ -86,7 +86,7 @@ fn order(told: &Told<'_>, entry: &Entry) -> Draft {
     Draft { template: "Order", fields }
 }
 
-fn trade(told: &Told<'_>, entry: &Entry) -> Draft {
+fn trade(told: &MessageInputs<'_>, entry: &Entry) -> Draft {
     let parts = Parts::of(&entry.change);
     let number = told.number as i64;
     let fields = vec![

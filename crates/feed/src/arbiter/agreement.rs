@@ -6,7 +6,7 @@ use super::{Arbiter, Arrival, Line, LineEvent, PutAsideReason, Standing};
 
 /// Result of comparing a copy with the other line's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CopyComparison {
     /// The copies are equal.
     Equal,
     /// The copies differ, and the other line delivered first in this epoch.
@@ -65,28 +65,28 @@ impl Arbiter {
         let is_proof = self.standing(line.other()) == Standing::Trusted;
         self.states[line.index()].is_trusted |= is_proof;
         for line in Line::ALL {
-            self.note_copy(line, Verdict::Equal);
+            self.note_copy(line, CopyComparison::Equal);
         }
     }
 
-    pub(super) fn note_differing(&mut self, line: Line, seq_num: u64, verdict: Verdict) {
+    pub(super) fn note_differing(&mut self, line: Line, seq_num: u64, comparison: CopyComparison) {
         self.push_event(LineEvent::Differing { line, seq_num });
         self.lines[line.index()].differing += 1;
-        self.note_copy(line, verdict);
+        self.note_copy(line, comparison);
     }
 
     /// Records the result of a comparison, and puts the line aside or restores it.
-    fn note_copy(&mut self, line: Line, verdict: Verdict) {
+    fn note_copy(&mut self, line: Line, comparison: CopyComparison) {
         let differing_max = self.options.differing_max.max(1);
         let is_wrong_for_certain = self.is_wrong_for_certain(line);
         let state = &mut self.states[line.index()];
-        let differing = state.note_copy(verdict != Verdict::Equal);
+        let differing = state.note_copy(comparison != CopyComparison::Equal);
         let is_put_aside = differing >= differing_max || is_wrong_for_certain;
         let was_put_aside = std::mem::replace(&mut state.is_put_aside, is_put_aside);
-        let reason = match verdict {
-            Verdict::LeavesOut => PutAsideReason::LeavesOut,
-            Verdict::Undecodable => PutAsideReason::Undecodable,
-            Verdict::Differs | Verdict::Equal => PutAsideReason::Second,
+        let reason = match comparison {
+            CopyComparison::LeavesOut => PutAsideReason::LeavesOut,
+            CopyComparison::Undecodable => PutAsideReason::Undecodable,
+            CopyComparison::Differs | CopyComparison::Equal => PutAsideReason::Second,
         };
         match (was_put_aside, is_put_aside) {
             (false, true) => self.push_event(LineEvent::PutAside { line, reason }),
@@ -137,9 +137,9 @@ impl Arbiter {
             self.end_dispute(received_ns);
             let is_proof = self.standing(line) == Standing::Trusted;
             self.states[held.line.index()].is_trusted |= is_proof;
-            Line::ALL.into_iter().for_each(|line| self.note_copy(line, Verdict::Equal));
+            Line::ALL.into_iter().for_each(|line| self.note_copy(line, CopyComparison::Equal));
         } else {
-            self.note_differing(held.line, seq_num, Verdict::Differs);
+            self.note_differing(held.line, seq_num, CopyComparison::Differs);
         }
         self.drop_held(seq_num);
         let counters = &mut self.lines[held.line.index()];

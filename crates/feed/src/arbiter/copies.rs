@@ -1,6 +1,6 @@
 //! Packets that could not be decoded, and other copies of them that may be good.
 
-use super::agreement::Verdict;
+use super::agreement::CopyComparison;
 use super::window::Held;
 use super::{Arbiter, Arrival, Line, Source, Standing};
 
@@ -44,7 +44,7 @@ impl Arbiter {
             let counters = &mut self.lines[copy.line.index()];
             counters.duplicate -= 1;
             counters.replacement += 1;
-            self.note_differing(source.line, seq_num, Verdict::Undecodable);
+            self.note_differing(source.line, seq_num, CopyComparison::Undecodable);
             self.hold(seq_num, copy);
         }
         true
@@ -100,7 +100,7 @@ impl Arbiter {
         let counters = &mut self.lines[line.index()];
         *(if rejected.is_some() { &mut counters.replacement } else { &mut counters.first }) += 1;
         if let Some(rejected) = rejected.filter(|rejected| rejected.line != line) {
-            self.note_differing(rejected.line, seq_num, Verdict::Undecodable);
+            self.note_differing(rejected.line, seq_num, CopyComparison::Undecodable);
         }
     }
 

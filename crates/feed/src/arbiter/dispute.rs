@@ -6,7 +6,7 @@
 //! first in the epoch is kept; from the second differing copy on, books are stale until the lines
 //! agree again.
 
-use super::agreement::Verdict;
+use super::agreement::CopyComparison;
 use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Standing};
 
 /// A line is wrong for certain if it skipped at least this many numbers, and more than twice as
@@ -70,8 +70,8 @@ impl Arbiter {
         let by_order = if self.leader == Some(line) { other } else { line };
         let wrong = self.dispute.map_or(by_order, |dispute| dispute.wrong);
         let verdict = match self.dispute {
-            Some(Dispute { is_certain: true, .. }) => Verdict::LeavesOut,
-            _ => Verdict::Differs,
+            Some(Dispute { is_certain: true, .. }) => CopyComparison::LeavesOut,
+            _ => CopyComparison::Differs,
         };
         self.note_differing(wrong, seq_num, verdict);
         let is_delivered = self.next.is_some_and(|next| seq_num < next);

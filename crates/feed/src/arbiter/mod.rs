@@ -518,7 +518,7 @@ impl Arbiter {
                     1;
                 counters.duplicate += 1;
                 if !fate.was_seen_on(held.line) {
-                    self.note_differing(held.line, seq_num, agreement::Verdict::Differs);
+                    self.note_differing(held.line, seq_num, agreement::CopyComparison::Differs);
                 }
             }
             self.history.mark_inside(seq_num, fate);

@@ -67,7 +67,7 @@ impl Definition {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct InstrumentEntry {
     name: Box<str>,
     definition: Option<Box<Definition>>,
 }
@@ -93,7 +93,7 @@ pub struct Instruments {
     recent: Box<[(u64, Instrument); RECENT]>,
     numbers: HashMap<u64, Instrument, RandomState>,
     texts: HashMap<Box<[u8]>, Instrument, RandomState>,
-    known: Vec<Known>,
+    known: Vec<InstrumentEntry>,
     instruments_max: usize,
 }
 
@@ -195,7 +195,7 @@ impl Instruments {
             return None;
         }
         let instrument = Instrument(u32::try_from(self.known.len()).ok()?);
-        self.known.push(Known { name: name.into(), definition: None });
+        self.known.push(InstrumentEntry { name: name.into(), definition: None });
         Some(instrument)
     }
 

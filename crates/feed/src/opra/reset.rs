@@ -21,24 +21,28 @@ pub(super) struct LineReset {
 
 /// A new reset, or a copy of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ResetOccurrence {
     First,
     Copy,
 }
 
 impl LineReset {
     /// Remembers a packet that begins with a reset; `None` for others.
-    pub(super) fn note(&mut self, decoder: &mut bottom_up::Decoder, packet: &[u8]) -> Option<Seen> {
+    pub(super) fn note(
+        &mut self,
+        decoder: &mut bottom_up::Decoder,
+        packet: &[u8],
+    ) -> Option<ResetOccurrence> {
         if !may_be_reset(packet) || !is_reset(decoder, packet) {
             return None;
         }
         let digest = Some(digest(packet));
         if self.digests.contains(&digest) {
-            return Some(Seen::Copy);
+            return Some(ResetOccurrence::Copy);
         }
         self.digests.rotate_right(1);
         self.digests[0] = digest;
-        Some(Seen::First)
+        Some(ResetOccurrence::First)
     }
 
     /// Forgets the packet remembered last, because it was not used: a copy of it then counts as the

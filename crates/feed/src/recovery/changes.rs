@@ -1,6 +1,6 @@
 //! Changes by messages, and the checks after each message.
 
-use super::instrument::{IMPLIED, Instrument, OUTRIGHT, Told};
+use super::instrument::{IMPLIED, Instrument, OUTRIGHT, ReportedState};
 use super::{BookChange, Recovery, StaleReason};
 use crate::market::{BookKind, Instrument as Id};
 
@@ -43,8 +43,15 @@ impl Changes {
 
     /// Queues the books of these kinds, one bit each, for the report.
     #[inline(always)]
-    fn note(&mut self, told: Told, id: Id, instrument: &Instrument, kinds: u8, is_new_state: bool) {
-        let is_fresh = told == Told::Fresh;
+    fn note(
+        &mut self,
+        reported: ReportedState,
+        id: Id,
+        instrument: &Instrument,
+        kinds: u8,
+        is_new_state: bool,
+    ) {
+        let is_fresh = reported == ReportedState::Fresh;
         let ready = |kind| Ready { instrument: id, kind, is_fresh, is_new_state };
         if kinds & OUTRIGHT != 0 {
             self.ready.push(ready(BookKind::Outright));
@@ -115,7 +122,7 @@ impl Recovery {
         instrument.is_touched = false;
         let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
         let is_as_told = is_current
-            && instrument.told == Told::Fresh
+            && instrument.reported == ReportedState::Fresh
             && instrument.is_fresh(self.gap)
             && (!self.options.checks || instrument.is_plainly_right(kinds_changed));
         if !is_as_told {
@@ -124,7 +131,7 @@ impl Recovery {
         if let Some(board) = &mut self.board {
             instrument.publish(board, id, kinds_changed, true, self.now_ns);
         }
-        self.changes.note(Told::Fresh, id, instrument, kinds_changed, false);
+        self.changes.note(ReportedState::Fresh, id, instrument, kinds_changed, false);
     }
 
     /// As [`check`](Self::check), if something may be wrong or new.
@@ -144,7 +151,7 @@ impl Recovery {
         let kinds = if is_new_state { u8::MAX } else { kinds_changed };
         self.publish(id, kinds);
         if let Some(instrument) = self.instruments.get(id.index()) {
-            self.changes.note(instrument.told, id, instrument, kinds, is_new_state);
+            self.changes.note(instrument.reported, id, instrument, kinds, is_new_state);
         }
     }
 
@@ -160,14 +167,14 @@ impl Recovery {
     /// True if the state of an instrument differs from the reported one.
     #[cold]
     fn note_state(&mut self, id: Id) -> bool {
-        let (told, code) = match self.state(id) {
-            Ok(()) => (Told::Fresh, 0),
-            Err(reason) => (Told::Stale(reason.index() as u8), reason.code()),
+        let (reported, code) = match self.state(id) {
+            Ok(()) => (ReportedState::Fresh, 0),
+            Err(reason) => (ReportedState::Stale(reason.index() as u8), reason.code()),
         };
         if let Some(known) = self.state_codes.get_mut(id.index()) {
             *known = code;
         }
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return false };
-        std::mem::replace(&mut instrument.told, told) != told
+        std::mem::replace(&mut instrument.reported, reported) != reported
     }
 }

@@ -97,7 +97,7 @@ impl PartialEq for Books {
 
 /// A state as it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ReportedState {
     Nothing,
     Fresh,
     /// Stale, with the index of the reason.
@@ -122,7 +122,7 @@ pub(super) struct Instrument {
     /// True if the last status of the instrument allows a crossed book; `None` before the first.
     pub(super) may_cross: Option<bool>,
     /// The state that was reported last.
-    pub(super) told: Told,
+    pub(super) reported: ReportedState,
     /// Reason why the book is stale, apart from gaps of the channel and silence.
     pub(super) broken: Option<StaleReason>,
     pub(super) books: Books,
@@ -157,7 +157,7 @@ impl Instrument {
             is_touched: false,
             kinds_changed: 0,
             may_cross: None,
-            told: Told::Nothing,
+            reported: ReportedState::Nothing,
             books: Books::new(options.kinds, depth),
             held: VecDeque::new(),
             dropped: None,

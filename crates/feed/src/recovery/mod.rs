@@ -89,7 +89,7 @@ use behind::Behind;
 use changes::Changes;
 use fragments::Assembly;
 use gaps::OpenGaps;
-use instrument::{Books, Instrument, LastGap, Place, Told};
+use instrument::{Books, Instrument, LastGap, Place, ReportedState};
 use session::Sessions;
 
 /// The books of one channel. See the [module](self).
@@ -620,7 +620,8 @@ impl Recovery {
         // An update that is held changes nothing in the report unless the state is new.
         let is_as_told = match (outcome, self.instruments.get(update.instrument.index())) {
             (UpdateOutcome::Held(reason), Some(known)) => {
-                known.kinds_changed == 0 && known.told == Told::Stale(reason.index() as u8)
+                known.kinds_changed == 0
+                    && known.reported == ReportedState::Stale(reason.index() as u8)
             }
             _ => false,
         };

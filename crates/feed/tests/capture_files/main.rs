@@ -16,7 +16,7 @@ use tickwire_feed::capture::{CaptureError, CaptureOptions, CaptureReader, Packet
 
 /// A packet, with its bytes, as a value to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct Observed {
     bytes: Vec<u8>,
     file_offset: u64,
     timestamp_ns: Option<u64>,
@@ -26,7 +26,7 @@ struct Seen {
     stream: Option<(u64, u64, u64)>,
 }
 
-impl From<Packet<'_>> for Seen {
+impl From<Packet<'_>> for Observed {
     fn from(packet: Packet<'_>) -> Self {
         Self {
             bytes: packet.bytes.to_vec(),
@@ -43,14 +43,14 @@ impl From<Packet<'_>> for Seen {
 fn read_with(
     file: &[u8],
     options: CaptureOptions,
-) -> Result<(Vec<Seen>, Statistics, Option<CaptureError>), CaptureError> {
+) -> Result<(Vec<Observed>, Statistics, Option<CaptureError>), CaptureError> {
     let mut reader = CaptureReader::open(file, options)?;
     let mut packets = Vec::new();
     let error = loop {
         match reader.next_packet() {
             Ok(Some(packet)) => {
                 assert_eq!(packet.index, packets.len() as u64);
-                packets.push(Seen::from(packet));
+                packets.push(Observed::from(packet));
             }
             Ok(None) => break None,
             Err(error) => break Some(error),
@@ -62,7 +62,7 @@ fn read_with(
 }
 
 /// Reads a whole file that has no error.
-fn read(file: &[u8]) -> (Vec<Seen>, Statistics) {
+fn read(file: &[u8]) -> (Vec<Observed>, Statistics) {
     let (packets, statistics, error) = read_with(file, CaptureOptions::new()).unwrap();
     assert!(error.is_none(), "{error:?}");
     (packets, statistics)

@@ -1,11 +1,11 @@
 use tickwire_feed::capture::{CaptureOptions, Limits};
 
 use super::build::{ETHERNET, Order, pcap, pcap_header, pcap_record, segment};
-use super::{Seen, read, read_with};
+use super::{Observed, read, read_with};
 
 /// Offset, lost bytes and bytes of each piece.
-fn pieces(packets: &[Seen]) -> Vec<(u64, u64, &[u8])> {
-    let piece = |packet: &Seen| packet.stream.map(|(_, offset, lost)| (offset, lost));
+fn pieces(packets: &[Observed]) -> Vec<(u64, u64, &[u8])> {
+    let piece = |packet: &Observed| packet.stream.map(|(_, offset, lost)| (offset, lost));
     packets
         .iter()
         .map(|packet| (piece(packet).unwrap(), packet.bytes.as_slice()))

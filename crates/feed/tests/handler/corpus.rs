@@ -71,7 +71,7 @@ impl MarketSink for Watch {
 }
 
 /// Output of the handler. Fresh books must never be crossed or differ from snapshots.
-struct Seen {
+struct Observed {
     adapter: MarketDataAdapter,
     watch: Watch,
     next: Option<u64>,
@@ -80,7 +80,7 @@ struct Seen {
     equal: HashMap<String, usize>,
 }
 
-impl Seen {
+impl Observed {
     fn new(program: &Arc<Program>) -> Self {
         let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
         Self { adapter, watch: Watch::new(), next: None, gaps: 0, equal: HashMap::new() }
@@ -103,7 +103,7 @@ impl Seen {
     }
 }
 
-impl Sink<Message> for Seen {
+impl Sink<Message> for Observed {
     fn handle_message(&mut self, delivery: &Delivery, message: &Message) {
         if delivery.index == 0 {
             self.follow(delivery.seq_num.unwrap(), 1);
@@ -225,8 +225,8 @@ impl Feeds {
 
     /// Handles the arrivals, one per microsecond, and every snapshot as soon as the packets that it
     /// includes have arrived.
-    fn handle(&self, handler: &mut Forts, arrivals: &[Arrival]) -> Seen {
-        let mut seen = Seen::new(&self.program);
+    fn handle(&self, handler: &mut Forts, arrivals: &[Arrival]) -> Observed {
+        let mut seen = Observed::new(&self.program);
         let mut snapshots = self.snapshots().into_iter().peekable();
         let from = Source::Snapshot(Line::A);
         let mut now_ns = 0;
@@ -308,7 +308,7 @@ fn what_both_lines_lack_a_snapshot_recovers() {
     assert_eq!(handler.recovery().updates_held(), 0);
 }
 
-fn cme(hold_ns: u64, natural_refresh: bool) -> Option<(Forts, Seen)> {
+fn cme(hold_ns: u64, natural_refresh: bool) -> Option<(Forts, Observed)> {
     let program = program(&file("cme_2012/templates.xml")?);
     let capture = file("cme_2012/cme_2012_sampleMD.bin")?;
     let options = HandlerOptions {
@@ -320,7 +320,7 @@ fn cme(hold_ns: u64, natural_refresh: bool) -> Option<(Forts, Seen)> {
         ..Default::default()
     };
     let mut handler = handler(&program, options);
-    let mut seen = Seen::new(&program);
+    let mut seen = Observed::new(&program);
     for (index, packet) in packets(&capture).into_iter().enumerate() {
         let now_ns = index as u64 * 1_000;
         handler.handle_packet(now_ns, Source::Incremental(Line::A), packet, &mut seen);

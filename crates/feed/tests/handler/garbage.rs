@@ -216,7 +216,7 @@ struct Taken {
 
 /// One action on a recovery; instruments are named by a number.
 #[derive(Clone, Debug)]
-enum Told {
+enum RecoveryInput {
     Update(u64, Entry),
     Snapshot(u64, Taken),
     Gap(Gap),
@@ -287,26 +287,26 @@ fn taken() -> impl Strategy<Value = Taken> {
     )
 }
 
-fn told() -> impl Strategy<Value = Told> {
+fn told() -> impl Strategy<Value = RecoveryInput> {
     let number = || 0_u64..4;
     let field = || prop_oneof![Just(None), Just(Some(&b"S"[..])), Just(Some(&b"X"[..]))];
     prop_oneof![
-        16 => (number(), entry()).prop_map(|(number, entry)| Told::Update(number, entry)),
-        8 => (number(), taken()).prop_map(|(number, taken)| Told::Snapshot(number, taken)),
-        2 => (small(), small()).prop_map(|(first, count)| Told::Gap(Gap { first, count })),
-        4 => small().prop_map(Told::Progress),
-        1 => (field(), small()).prop_map(|(field, seq_num)| Told::Clear(field, seq_num)),
-        1 => (number(), [depth(), depth()]).prop_map(|(number, depth)| Told::Define(number, depth)),
+        16 => (number(), entry()).prop_map(|(number, entry)| RecoveryInput::Update(number, entry)),
+        8 => (number(), taken()).prop_map(|(number, taken)| RecoveryInput::Snapshot(number, taken)),
+        2 => (small(), small()).prop_map(|(first, count)| RecoveryInput::Gap(Gap { first, count })),
+        4 => small().prop_map(RecoveryInput::Progress),
+        1 => (field(), small()).prop_map(|(field, seq_num)| RecoveryInput::Clear(field, seq_num)),
+        1 => (number(), [depth(), depth()]).prop_map(|(number, depth)| RecoveryInput::Define(number, depth)),
         1 => (proptest::option::of(number()), 0_u64..30)
-            .prop_map(|(number, code)| Told::Status(number, code)),
-        1 => maybe_small().prop_map(Told::SequenceReset),
-        1 => Just(Told::Reset),
-        1 => any::<bool>().prop_map(Told::Silence),
-        2 => prop_oneof![0_u64..2_000_000_000, any::<u64>()].prop_map(Told::Time),
+            .prop_map(|(number, code)| RecoveryInput::Status(number, code)),
+        1 => maybe_small().prop_map(RecoveryInput::SequenceReset),
+        1 => Just(RecoveryInput::Reset),
+        1 => any::<bool>().prop_map(RecoveryInput::Silence),
+        2 => prop_oneof![0_u64..2_000_000_000, any::<u64>()].prop_map(RecoveryInput::Time),
         1 => (0_usize..3, maybe_small())
-            .prop_map(|(line, seq_num)| Told::OtherOnSnapshotFeed(line, seq_num)),
-        1 => (0_usize..3).prop_map(Told::LossOnSnapshotFeed),
-        8 => any::<bool>().prop_map(Told::End),
+            .prop_map(|(line, seq_num)| RecoveryInput::OtherOnSnapshotFeed(line, seq_num)),
+        1 => (0_usize..3).prop_map(RecoveryInput::LossOnSnapshotFeed),
+        8 => any::<bool>().prop_map(RecoveryInput::End),
     ]
 }
 
@@ -318,15 +318,15 @@ fn instrument(recovery: &mut Recovery, number: u64) -> Option<Instrument> {
     })
 }
 
-fn tell(recovery: &mut Recovery, told: &Told) {
+fn tell(recovery: &mut Recovery, told: &RecoveryInput) {
     match told.clone() {
-        Told::Update(number, entry) => {
+        RecoveryInput::Update(number, entry) => {
             let Some(instrument) = instrument(recovery, number) else { return };
             let Entry { kind, seq_num, rpt_seq, depth, change } = entry;
             let update = Update { instrument, kind, seq_num, rpt_seq, depth, change };
             recovery.handle_update(&update);
         }
-        Told::Snapshot(number, taken) => {
+        RecoveryInput::Snapshot(number, taken) => {
             let Some(instrument) = instrument(recovery, number) else { return };
             let Taken { last_seq_num, rpt_seq, sending_time, seq_num, fragment, depth, .. } = taken;
             recovery.handle_snapshot(
@@ -343,35 +343,35 @@ fn tell(recovery: &mut Recovery, told: &Told) {
                 },
             );
         }
-        Told::Gap(gap) => recovery.handle_gap(gap),
-        Told::Progress(next) => recovery.handle_progress(next),
-        Told::Clear(field, seq_num) => {
+        RecoveryInput::Gap(gap) => recovery.handle_gap(gap),
+        RecoveryInput::Progress(next) => recovery.handle_progress(next),
+        RecoveryInput::Clear(field, seq_num) => {
             let scope = match field {
                 Some(text) => ClearScope::Field { index: 1, text },
                 None => ClearScope::Channel,
             };
             recovery.handle_clear(&Clear { scope, seq_num });
         }
-        Told::Define(number, depth) => {
+        RecoveryInput::Define(number, depth) => {
             let Some(instrument) = instrument(recovery, number) else { return };
             recovery.define(instrument, &Definition { depth, ..Default::default() });
         }
-        Told::Status(number, code) => {
+        RecoveryInput::Status(number, code) => {
             let scope = match number.and_then(|number| instrument(recovery, number)) {
                 Some(instrument) => StatusScope::Instrument(instrument),
                 None => StatusScope::Channel,
             };
             recovery.handle_status(&Status { scope, code });
         }
-        Told::SequenceReset(sending_time) => recovery.note_sequence_reset(sending_time),
-        Told::Reset => recovery.handle_reset(),
-        Told::Silence(is_silent) => recovery.handle_silence(is_silent),
-        Told::Time(now_ns) => recovery.set_time(now_ns),
-        Told::OtherOnSnapshotFeed(line, seq_num) => {
+        RecoveryInput::SequenceReset(sending_time) => recovery.note_sequence_reset(sending_time),
+        RecoveryInput::Reset => recovery.handle_reset(),
+        RecoveryInput::Silence(is_silent) => recovery.handle_silence(is_silent),
+        RecoveryInput::Time(now_ns) => recovery.set_time(now_ns),
+        RecoveryInput::OtherOnSnapshotFeed(line, seq_num) => {
             recovery.note_other_on_snapshot_feed(line, seq_num);
         }
-        Told::LossOnSnapshotFeed(line) => recovery.note_loss_on_snapshot_feed(line),
-        Told::End(continues) => recovery.end_message(continues),
+        RecoveryInput::LossOnSnapshotFeed(line) => recovery.note_loss_on_snapshot_feed(line),
+        RecoveryInput::End(continues) => recovery.end_message(continues),
     }
 }
 
@@ -394,11 +394,11 @@ proptest! {
             ..Default::default()
         };
         let mut recovery = Recovery::new(options);
-        for told in told.iter().chain([&Told::End(false)]) {
+        for told in told.iter().chain([&RecoveryInput::End(false)]) {
             tell(&mut recovery, told);
             prop_assert!(recovery.updates_held() <= 7);
             prop_assert!(recovery.instruments().len() <= 3);
-            if !matches!(told, Told::End(false)) {
+            if !matches!(told, RecoveryInput::End(false)) {
                 continue;
             }
             while let Some(change) = recovery.next_change() {

@@ -66,13 +66,13 @@ fn packet(seq_num: u32, message: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Observed {
     replayed: Vec<u64>,
     done: Vec<Gap>,
     faults: usize,
 }
 
-impl Sink<Message> for Seen {
+impl Sink<Message> for Observed {
     fn handle_message(&mut self, _: &Delivery, _: &Message) {}
 
     fn handle_replayed(&mut self, delivery: &Delivery, _: &Message) {
@@ -104,7 +104,7 @@ fn bids(handler: &Tested, instrument: u64) -> Option<Vec<i64>> {
 }
 
 /// Packets 1 and 2 arrive, 3 and 4 are lost, 5 arrives.
-fn with_a_gap(seen: &mut Seen) -> (Tested, Gap) {
+fn with_a_gap(seen: &mut Observed) -> (Tested, Gap) {
     let mut handler = handler();
     handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), seen);
     handler.handle_packet(1, A, &packet(2, &bid(8, 1, 20)), seen);
@@ -119,7 +119,7 @@ fn with_a_gap(seen: &mut Seen) -> (Tested, Gap) {
 
 #[test]
 fn a_replayed_gap_makes_all_books_fresh() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let (mut handler, gap) = with_a_gap(&mut seen);
     handler.handle_replayed(2000, 3, &bid(9, 2, 11), &mut seen);
     assert_eq!(price(&handler, 9), None);
@@ -136,7 +136,7 @@ fn a_replayed_gap_makes_all_books_fresh() {
 
 #[test]
 fn a_gap_that_was_replayed_in_part_proves_nothing_of_other_books() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let (mut handler, gap) = with_a_gap(&mut seen);
     handler.handle_replayed(2000, 4, &bid(9, 3, 12), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
@@ -162,7 +162,8 @@ fn a_packet_is_replayed_once_and_in_order() {
             depth: Some(9),
             ..Default::default()
         };
-        let (mut seen, mut handler) = (Seen::default(), handler_with(TEMPLATES, recovery, Some(1)));
+        let (mut seen, mut handler) =
+            (Observed::default(), handler_with(TEMPLATES, recovery, Some(1)));
         handler.handle_packet(0, A, &packet(1, &bid(9, 1, 10)), &mut seen);
         handler.handle_packet(2, A, &packet(4, &bid(9, 1, 13)), &mut seen);
         handler.handle_timeout(1000, &mut seen);
@@ -181,7 +182,7 @@ fn a_packet_is_replayed_once_and_in_order() {
 
 #[test]
 fn a_replayed_packet_that_cannot_be_decoded_leaves_the_gap_open() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let (mut handler, gap) = with_a_gap(&mut seen);
     handler.handle_replayed(2000, 3, &bid(9, 2, 11), &mut seen);
     handler.handle_replayed(2001, 4, &[&bid(9, 3, 12)[..], &[0xC0, 0xFF]].concat(), &mut seen);
@@ -201,7 +202,7 @@ fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
         starts_empty: true,
         ..Default::default()
     });
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let b = Source::Incremental(Line::B);
     let messages = [bid(9, 1, 11), bid(9, 1, 12), bid(9, 1, 13)];
     let whole = messages.concat();
@@ -224,7 +225,7 @@ fn messages_known_from_copies_that_were_cut_are_not_applied_again() {
 
 #[test]
 fn a_reset_is_told_and_ends_the_gaps() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let (mut handler, gap) = with_a_gap(&mut seen);
     handler.handle_packet(3000, A, &packet(6, &[0xC0, 0x83, 0x81]), &mut seen);
     assert_eq!(handler.poll_lost(), Some(Lost::Reset));
@@ -237,7 +238,7 @@ fn a_reset_is_told_and_ends_the_gaps() {
 /// The 65th gap is requested while the first one is still being answered.
 #[test]
 fn an_answer_counts_however_many_gaps_are_awaited() {
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     let mut handler = timed_handler();
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
     for odd in 0..65 {
@@ -274,7 +275,7 @@ fn bid_at(sent: u8, rpt_seq: u8, price: u8) -> Vec<u8> {
 }
 
 /// Packets 1 and 3 arrive, sent at 20 and 22; packet 2 is lost.
-fn with_a_timed_gap(handler: &mut Tested, seen: &mut Seen) -> Gap {
+fn with_a_timed_gap(handler: &mut Tested, seen: &mut Observed) -> Gap {
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), seen);
     handler.handle_packet(2, A, &packet(3, &bid_at(22, 3, 12)), seen);
     handler.handle_timeout(1000, seen);
@@ -287,7 +288,7 @@ fn with_a_timed_gap(handler: &mut Tested, seen: &mut Seen) -> Gap {
 #[test]
 fn packets_of_a_past_session_fill_no_gap() {
     for (sent, is_of_gap) in [(19, false), (20, true), (21, true), (22, true)] {
-        let (mut seen, mut handler) = (Seen::default(), timed_handler());
+        let (mut seen, mut handler) = (Observed::default(), timed_handler());
         let gap = with_a_timed_gap(&mut handler, &mut seen);
         handler.handle_replayed(2000, 2, &bid_at(sent, 2, 11), &mut seen);
         handler.handle_replay_done(gap, &mut seen);
@@ -302,7 +303,7 @@ fn packets_of_a_past_session_fill_no_gap() {
 /// too, but not packets sent before the end of the previous session.
 #[test]
 fn the_first_packets_of_a_session_may_be_replayed() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler_from(Some(1)));
+    let (mut seen, mut handler) = (Observed::default(), timed_handler_from(Some(1)));
     handler.handle_packet(0, A, &packet(2, &bid_at(22, 2, 11)), &mut seen);
     handler.handle_timeout(1000, &mut seen);
     let gap = Gap { first: 1, count: 1 };
@@ -324,7 +325,7 @@ fn the_first_packets_of_a_session_may_be_replayed() {
 /// The service may already be in the next session, which has packets with the same numbers.
 #[test]
 fn packets_of_the_next_session_fill_no_gap() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     let gap = with_a_timed_gap(&mut handler, &mut seen);
     handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
@@ -338,7 +339,7 @@ fn packets_of_the_next_session_fill_no_gap() {
 /// A service that stamps SendingTime again, or sender threads whose clocks differ.
 #[test]
 fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     let gap = with_a_timed_gap(&mut handler, &mut seen);
     handler.handle_replayed(2000, 2, &bid_at(23, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
@@ -350,7 +351,7 @@ fn a_packet_sent_later_than_the_lines_have_shown_counts_once_they_have() {
 /// Times of day of yesterday's service may be later than any time on the lines today.
 #[test]
 fn a_packet_of_a_time_that_the_lines_never_come_to_fills_no_gap() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     let gap = with_a_timed_gap(&mut handler, &mut seen);
     handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
     handler.handle_replay_done(gap, &mut seen);
@@ -362,7 +363,7 @@ fn a_packet_of_a_time_that_the_lines_never_come_to_fills_no_gap() {
 
 #[test]
 fn a_packet_sent_later_counts_if_the_lines_are_silent_for_twice_the_skew_bound() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     with_a_timed_gap(&mut handler, &mut seen);
     handler.handle_replayed(2000, 2, &bid_at(40, 2, 11), &mut seen);
     let due_ns = 2000 + 2 * ArbiterOptions::default().skew_ns;
@@ -386,7 +387,8 @@ fn a_packet_says_when_it_was_sent_first() {
         message
     };
     for (original, expected) in [(19, None), (21, Some(12))] {
-        let (mut seen, mut handler) = (Seen::default(), handler_with(&templates, recovery, None));
+        let (mut seen, mut handler) =
+            (Observed::default(), handler_with(&templates, recovery, None));
         handler.handle_packet(0, A, &packet(1, &first_sent_at(None, 20, 1, 10)), &mut seen);
         handler.handle_packet(2, A, &packet(3, &first_sent_at(None, 22, 3, 12)), &mut seen);
         handler.handle_timeout(1000, &mut seen);
@@ -398,7 +400,7 @@ fn a_packet_says_when_it_was_sent_first() {
 
 #[test]
 fn nothing_is_applied_of_a_packet_with_a_message_of_another_session() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     with_a_timed_gap(&mut handler, &mut seen);
     let message = [bid_at(21, 2, 11), bid_at(19, 2, 11)].concat();
     handler.handle_replayed(2000, 2, &message, &mut seen);
@@ -411,7 +413,7 @@ fn nothing_is_applied_of_a_packet_with_a_message_of_another_session() {
 /// Packet 2 is damaged: its first message has a wrong time, its second one cannot be decoded.
 #[test]
 fn the_time_of_a_damaged_copy_refuses_no_replay() {
-    let (mut seen, mut handler) = (Seen::default(), timed_handler());
+    let (mut seen, mut handler) = (Observed::default(), timed_handler());
     let damaged = [&bid_at(120, 2, 11)[..], &[0xC0, 0xFF]].concat();
     handler.handle_packet(0, A, &packet(1, &bid_at(20, 1, 10)), &mut seen);
     handler.handle_packet(1, A, &packet(2, &damaged), &mut seen);

@@ -25,7 +25,7 @@ pub struct Outgoing<'a> {
 
 /// Decision of a hook on whether a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SendDecision {
     /// The message is sent.
     Send,
     /// The message is not sent. A new message uses no sequence number, and sending it returns
@@ -80,9 +80,9 @@ pub trait Hooks: fmt::Debug + Send + Sync {
 
     /// Called before an application message is sent or resent. Fields can be added to new messages
     /// only. QuickFIX: `toApp`.
-    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> Verdict {
+    fn before_application(&self, outgoing: &Outgoing<'_>, added: &mut Added) -> SendDecision {
         let _ = (outgoing, added);
-        Verdict::Send
+        SendDecision::Send
     }
 
     /// Called once for each valid session message with an acceptable MsgSeqNum, before the session
@@ -111,7 +111,7 @@ pub(super) fn before_new<'b>(
     let mut added = Added::default();
     if is_admin {
         hooks.before_admin(&outgoing, &mut added);
-    } else if hooks.before_application(&outgoing, &mut added) == Verdict::Withhold {
+    } else if hooks.before_application(&outgoing, &mut added) == SendDecision::Withhold {
         return Err(SendError::Withheld);
     }
     if let Some(tag) = added.wrong {
@@ -136,6 +136,6 @@ pub(super) fn before_new<'b>(
 pub(super) fn may_go_again(config: &Config, message: &Message<'_, '_>) -> bool {
     config.hooks.as_ref().is_none_or(|hooks| {
         let outgoing = Outgoing { id: &config.id, message: *message, is_resend: true };
-        hooks.before_application(&outgoing, &mut Added::default()) == Verdict::Send
+        hooks.before_application(&outgoing, &mut Added::default()) == SendDecision::Send
     })
 }

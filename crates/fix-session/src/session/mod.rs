@@ -21,7 +21,7 @@ pub use event::{
     Counters, Delivery, DisconnectReason, Event, Head, LogonRequest, ResetOrigin, SessionEvent,
 };
 pub(crate) use head::is_header;
-pub use hooks::{Added, Hooks, Outgoing, Verdict};
+pub use hooks::{Added, Hooks, Outgoing, SendDecision};
 
 use self::admission::one_field;
 use self::core::Core;

@@ -25,9 +25,9 @@ fn lines() -> Vec<RecordedLine> {
 }
 
 /// Time, port of the destination, payload.
-type Seen = (u64, u16, Vec<u8>);
+type Observed = (u64, u16, Vec<u8>);
 
-fn read(bytes: &[u8]) -> Vec<Seen> {
+fn read(bytes: &[u8]) -> Vec<Observed> {
     let mut reader = CaptureReader::open(bytes, CaptureOptions::new()).unwrap();
     let mut seen = Vec::new();
     while let Some(packet) = reader.next_packet().unwrap() {
@@ -53,7 +53,7 @@ fn datagrams(count: u64) -> Vec<(usize, u64, Vec<u8>)> {
     (0..count).map(datagram).collect()
 }
 
-fn expected(datagrams: &[(usize, u64, Vec<u8>)]) -> Vec<Seen> {
+fn expected(datagrams: &[(usize, u64, Vec<u8>)]) -> Vec<Observed> {
     datagrams.iter().map(|(line, ns, bytes)| (*ns, 9001 + *line as u16, bytes.clone())).collect()
 }
 

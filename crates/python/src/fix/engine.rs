@@ -19,8 +19,8 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendError, SessionEvent,
-    SessionId, Verdict,
+    Added, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision, SendError,
+    SessionEvent, SessionId,
 };
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
@@ -98,7 +98,7 @@ impl Host {
         (method, name): (&str, &str),
         leaving: &Leaving<'_>,
         out: &mut Added,
-    ) -> Verdict {
+    ) -> SendDecision {
         let index = self.index(leaving.id);
         let message = self.message(&leaving.message);
         let fields = self.attached(|py, host| {
@@ -119,11 +119,11 @@ impl Host {
             }
         });
         // If the fields could not be determined, the message must not be sent.
-        let Some(fields) = fields.flatten() else { return Verdict::Withhold };
+        let Some(fields) = fields.flatten() else { return SendDecision::Withhold };
         for field in fields {
             field.add_to(out);
         }
-        Verdict::Send
+        SendDecision::Send
     }
 }
 
@@ -150,7 +150,7 @@ impl Hooks for HostHooks {
         let _ = self.0.leaving(("to_admin", "toAdmin"), outgoing, added);
     }
 
-    fn before_application(&self, outgoing: &Leaving<'_>, added: &mut Added) -> Verdict {
+    fn before_application(&self, outgoing: &Leaving<'_>, added: &mut Added) -> SendDecision {
         self.0.leaving(("to_app", "toApp"), outgoing, added)
     }
 

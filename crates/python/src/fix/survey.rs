@@ -12,12 +12,12 @@ const DENSE_TAGS: usize = 4096;
 /// Messages by MsgType.
 #[derive(Default)]
 pub struct Survey {
-    pub types: BTreeMap<Vec<u8>, Seen>,
+    pub types: BTreeMap<Vec<u8>, SeenFields>,
 }
 
 /// Fields of a type's messages.
 #[derive(Default)]
-pub struct Seen {
+pub struct SeenFields {
     pub count: u64,
     dense: Vec<bool>,
     sparse: BTreeSet<u32>,
@@ -69,7 +69,7 @@ impl Survey {
             let version = version.map(|field| field.value.to_vec());
             let version = (message.begin_string().to_vec(), version);
             let dense = vec![false; DENSE_TAGS];
-            let mut seen = Seen { version, dense, ..Seen::default() };
+            let mut seen = SeenFields { version, dense, ..SeenFields::default() };
             seen.note(message.tags());
             self.types.insert(message.msg_type().to_vec(), seen);
         }
@@ -83,11 +83,11 @@ impl Survey {
         fields: Option<Vec<String>>,
         all: bool,
     ) -> Result<Chosen, String> {
-        let name = |msg_type: &[u8], seen: &Seen| {
+        let name = |msg_type: &[u8], seen: &SeenFields| {
             let names = versions.names_of(&seen.version.0, seen.version.1.as_deref());
             names.message(msg_type).map(|found| found.name().to_owned())
         };
-        let is_wanted = |msg_type: &[u8], seen: &Seen| {
+        let is_wanted = |msg_type: &[u8], seen: &SeenFields| {
             let is_named = |wanted| name(msg_type, seen).is_some_and(|name| name == wanted);
             wanted.is_none_or(|wanted| wanted.as_bytes() == msg_type || is_named(wanted))
         };
@@ -120,7 +120,7 @@ impl Survey {
     }
 }
 
-impl Seen {
+impl SeenFields {
     fn note(&mut self, tags: &[u32]) {
         self.count += 1;
         for tag in tags {

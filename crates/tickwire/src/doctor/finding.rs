@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Effect of a setting on latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LatencyEffect {
     /// The setting costs no latency.
     Good,
     /// The setting costs latency that a change would save.
@@ -13,7 +13,7 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl LatencyEffect {
     /// Returns the name for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ pub struct Finding {
     /// Value of the setting.
     pub found: String,
     /// Effect on latency.
-    pub verdict: Verdict,
+    pub effect: LatencyEffect,
     /// The cost, or why there is none.
     pub cost: String,
     /// How to change the setting; empty if no change is needed.
@@ -43,7 +43,13 @@ impl Finding {
     /// Creates the finding of a setting that needs no change.
     pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self { name, found, verdict: Verdict::Good, cost: reason.to_owned(), change: String::new() }
+        Self {
+            name,
+            found,
+            effect: LatencyEffect::Good,
+            cost: reason.to_owned(),
+            change: String::new(),
+        }
     }
 
     /// Creates the finding of a setting that costs latency.
@@ -54,14 +60,14 @@ impl Finding {
         change: impl Into<String>,
     ) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self { name, found, verdict: Verdict::Costs, cost: cost.into(), change: change.into() }
+        Self { name, found, effect: LatencyEffect::Costs, cost: cost.into(), change: change.into() }
     }
 
     /// Creates the finding of a setting that this machine does not report.
     pub fn unknown(name: impl Into<String>, reason: &str, change: impl Into<String>) -> Self {
         let (name, found) = (name.into(), "not readable".to_owned());
         let cost = reason.to_owned();
-        Self { name, found, verdict: Verdict::Unknown, cost, change: change.into() }
+        Self { name, found, effect: LatencyEffect::Unknown, cost, change: change.into() }
     }
 
     /// Returns the finding as JSON.
@@ -69,7 +75,7 @@ impl Finding {
         json!({
             "name": self.name,
             "found": self.found,
-            "verdict": self.verdict.name(),
+            "verdict": self.effect.name(),
             "cost": self.cost,
             "change": self.change,
         })

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::table::{Align, Table};
 use clap::Args;
-use finding::{Finding, Verdict};
+use finding::{Finding, LatencyEffect};
 use machine::Machine;
 use serde_json::json;
 use std::io::Write;
@@ -69,17 +69,17 @@ fn examine(machine: &Machine) -> Vec<Finding> {
 fn text(findings: &[Finding]) -> String {
     let columns = [("setting", Align::Left), ("found", Align::Left), ("latency", Align::Left)];
     let mut table = Table::new(&columns);
-    for Finding { name, found, verdict, .. } in findings {
-        table.row(vec![name.clone(), found.clone(), verdict.name().to_owned()]);
+    for Finding { name, found, effect, .. } in findings {
+        table.row(vec![name.clone(), found.clone(), effect.name().to_owned()]);
     }
     let mut text = table.to_string();
     let headings = [
-        (Verdict::Costs, "What costs latency"),
-        (Verdict::Unknown, "What this machine does not tell"),
+        (LatencyEffect::Costs, "What costs latency"),
+        (LatencyEffect::Unknown, "What this machine does not tell"),
     ];
-    for (verdict, heading) in headings {
+    for (effect, heading) in headings {
         let of_kind: Vec<&Finding> =
-            findings.iter().filter(|finding| finding.verdict == verdict).collect();
+            findings.iter().filter(|finding| finding.effect == effect).collect();
         if of_kind.is_empty() {
             continue;
         }

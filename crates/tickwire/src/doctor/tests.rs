@@ -43,15 +43,15 @@ const STATES: &str = "sys/devices/system/cpu/cpu0/cpuidle";
 fn a_guest_that_halts_at_once_is_told_what_it_costs() {
     let halt_poll = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
     let machine = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0")]);
-    let Finding { verdict, cost, change, .. } = machine.finding("idle CPUs");
-    assert_eq!(verdict, Verdict::Costs);
+    let Finding { effect, cost, change, .. } = machine.finding("idle CPUs");
+    assert_eq!(effect, LatencyEffect::Costs);
     assert!(cost.contains("37.9 us instead of 3.5"), "{cost}");
     assert!(change.contains("echo 200000 > /sys/module/haltpoll/"), "{change}");
     let polling = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "200000")]);
-    assert_eq!(polling.finding("idle CPUs").verdict, Verdict::Good);
+    assert_eq!(polling.finding("idle CPUs").effect, LatencyEffect::Good);
     let awake =
         Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0"), ("proc/cmdline", "quiet idle=poll")]);
-    assert_eq!(awake.finding("idle CPUs").verdict, Verdict::Good);
+    assert_eq!(awake.finding("idle CPUs").effect, LatencyEffect::Good);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn the_deepest_sleep_state_in_use_counts() {
         Tree::new(&files).finding("idle CPUs")
     };
     let deep = machine("0");
-    assert_eq!(deep.verdict, Verdict::Costs);
+    assert_eq!(deep.effect, LatencyEffect::Costs);
     assert!(deep.found.contains("C6") && deep.cost.contains("133 us"), "{deep:?}");
-    assert_eq!(machine("1").verdict, Verdict::Good);
+    assert_eq!(machine("1").effect, LatencyEffect::Good);
 }
 
 #[test]
@@ -87,47 +87,53 @@ fn governors_of_all_cpus_are_compared() {
     let (first, second) = (of(0), of(1));
     let machine =
         |one, other| Tree::new(&[(&first, one), (&second, other)]).finding("frequency governor");
-    assert_eq!(machine("performance", "performance").verdict, Verdict::Good);
+    assert_eq!(machine("performance", "performance").effect, LatencyEffect::Good);
     let mixed = machine("performance", "powersave");
-    assert_eq!((mixed.verdict, mixed.found.as_str()), (Verdict::Costs, "performance, powersave"));
-    assert_eq!(Tree::new(&[]).finding("frequency governor").verdict, Verdict::Unknown);
+    assert_eq!(
+        (mixed.effect, mixed.found.as_str()),
+        (LatencyEffect::Costs, "performance, powersave")
+    );
+    assert_eq!(Tree::new(&[]).finding("frequency governor").effect, LatencyEffect::Unknown);
 }
 
 #[test]
 fn clocks_that_take_a_system_call_cost() {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let machine = |source| Tree::new(&[(path, source)]).finding("clock source").verdict;
-    assert_eq!(["tsc", "kvm-clock"].map(machine), [Verdict::Good; 2]);
-    assert_eq!(["hpet", "acpi_pm"].map(machine), [Verdict::Costs; 2]);
+    let machine = |source| Tree::new(&[(path, source)]).finding("clock source").effect;
+    assert_eq!(["tsc", "kvm-clock"].map(machine), [LatencyEffect::Good; 2]);
+    assert_eq!(["hpet", "acpi_pm"].map(machine), [LatencyEffect::Costs; 2]);
 }
 
 #[test]
 fn memory_and_isolation_are_read() {
     let huge = "sys/kernel/mm/transparent_hugepage/enabled";
-    let machine = |text| Tree::new(&[(huge, text)]).finding("transparent huge pages").verdict;
-    assert_eq!(machine("[always] madvise never"), Verdict::Costs);
-    assert_eq!(machine("always [madvise] never"), Verdict::Good);
+    let machine = |text| Tree::new(&[(huge, text)]).finding("transparent huge pages").effect;
+    assert_eq!(machine("[always] madvise never"), LatencyEffect::Costs);
+    assert_eq!(machine("always [madvise] never"), LatencyEffect::Good);
     let isolated = "sys/devices/system/cpu/isolated";
     let machine = |text| Tree::new(&[(isolated, text)]).finding("isolated CPUs");
-    assert_eq!(machine("").verdict, Verdict::Costs);
-    assert_eq!((machine("2-3").verdict, machine("2-3").found.as_str()), (Verdict::Good, "2-3"));
+    assert_eq!(machine("").effect, LatencyEffect::Costs);
+    assert_eq!(
+        (machine("2-3").effect, machine("2-3").found.as_str()),
+        (LatencyEffect::Good, "2-3")
+    );
 }
 
 #[test]
 fn receive_buffers_are_told_in_packets() {
     let path = "proc/sys/net/core/rmem_max";
     let small = Tree::new(&[(path, "212992")]).finding("receive buffer, most");
-    assert_eq!(small.verdict, Verdict::Costs);
+    assert_eq!(small.effect, LatencyEffect::Costs);
     assert!(small.cost.ends_with("554 small packets"), "{}", small.cost);
     assert!(small.change.contains("net.core.rmem_max=4194304"), "{}", small.change);
     assert_eq!(
-        Tree::new(&[(path, "4194304")]).finding("receive buffer, most").verdict,
-        Verdict::Good
+        Tree::new(&[(path, "4194304")]).finding("receive buffer, most").effect,
+        LatencyEffect::Good
     );
     let path = "proc/sys/net/core/skb_defer_max";
     let machine =
-        |count| Tree::new(&[(path, count)]).finding("packets freed by another CPU").verdict;
-    assert_eq!((machine("64"), machine("0")), (Verdict::Costs, Verdict::Good));
+        |count| Tree::new(&[(path, count)]).finding("packets freed by another CPU").effect;
+    assert_eq!((machine("64"), machine("0")), (LatencyEffect::Costs, LatencyEffect::Good));
 }
 
 #[test]
@@ -148,8 +154,8 @@ fn cards_are_told_one_by_one_and_interfaces_without_a_device_are_not() {
     assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
     let steering = machine.finding("eth0: packet steering (RPS)");
     assert_eq!(
-        (steering.verdict, steering.found.as_str()),
-        (Verdict::Costs, "CPUs 0000,00000003 (mask)")
+        (steering.effect, steering.found.as_str()),
+        (LatencyEffect::Costs, "CPUs 0000,00000003 (mask)")
     );
     assert!(machine.finding("eth0: coalescing").cost.contains("20 us"));
     let all = examine(&Machine::new(&machine.0));
@@ -163,7 +169,7 @@ fn text_and_json_have_every_finding() {
     let text = text(&findings);
     for finding in &findings {
         assert!(text.contains(&finding.name), "{text}");
-        assert_eq!(finding.json()["verdict"], finding.verdict.name());
+        assert_eq!(finding.json()["verdict"], finding.effect.name());
     }
     assert!(text.contains("Change: sysctl -w net.core.skb_defer_max=0"), "{text}");
 }

@@ -68,7 +68,7 @@ fn case_line(decoder: &mut Decoder, line: &str) -> Result<Vec<u8>, String> {
     out.extend_from_slice(format!(", \"messages\": [{messages}], \"error\": ").as_bytes());
     match decoded {
         Ok(_) => out.extend_from_slice(b"null"),
-        Err(error) => push_string(&mut out, &error.verdict().to_string()),
+        Err(error) => push_string(&mut out, &error.cause().to_string()),
     }
     out.extend_from_slice(b"}\n");
     Ok(out)

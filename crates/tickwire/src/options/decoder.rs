@@ -43,7 +43,7 @@ impl From<Reset> for framing::ResetPolicy {
 
 /// Handling of the errors that the specification calls reportable (R codes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Judgement {
+pub enum ConformanceLevel {
     /// Count them all and continue with the best interpretation.
     Lenient,
     /// Errors that leave a value in doubt end the message; redundant encodings are counted.
@@ -57,7 +57,7 @@ pub enum Judgement {
 pub struct DecoderArgs {
     /// Which reportable errors (R1 to R9) end a message; the others are only counted.
     #[arg(long, value_name = "LEVEL", default_value = "strict")]
-    conformance: Judgement,
+    conformance: ConformanceLevel,
     /// Template id of messages without one, for feeds that never send it.
     #[arg(long, value_name = "ID")]
     template_id: Option<u32>,
@@ -92,9 +92,9 @@ impl DecoderArgs {
     pub fn options(&self, reset: ResetPolicy) -> DecoderOptions {
         DecoderOptions::default()
             .conformance(match self.conformance {
-                Judgement::Lenient => Conformance::Lenient,
-                Judgement::Strict => Conformance::Strict,
-                Judgement::Canonical => Conformance::Canonical,
+                ConformanceLevel::Lenient => Conformance::Lenient,
+                ConformanceLevel::Strict => Conformance::Strict,
+                ConformanceLevel::Canonical => Conformance::Canonical,
             })
             .reset(reset)
             .limits(

@@ -55,7 +55,7 @@ pub struct Source {
 }
 
 /// A capture in the folder of captures: its file, its framing.
-struct Known {
+struct ShippedCapture {
     /// Folder and, where it holds several, file.
     name: &'static str,
     /// File, from the folder of captures.
@@ -70,12 +70,12 @@ const fn known(
     file: &'static str,
     preamble: usize,
     reset: ResetPolicy,
-) -> Known {
-    Known { name, file, preamble, reset }
+) -> ShippedCapture {
+    ShippedCapture { name, file, preamble, reset }
 }
 
 /// The known captures: u32 length-prefixed, with `templates.xml` beside each.
-const KNOWN: [Known; 7] = [
+const KNOWN: [ShippedCapture; 7] = [
     known("oci_complex", "oci_complex/oci_complex30000.bin", 0, ResetPolicy::Template),
     known("simple", "simple/simple30000.bin", 0, ResetPolicy::Packet),
     known("cme_like/cme30000", "cme_like/cme30000.bin", 0, ResetPolicy::Packet),
@@ -142,7 +142,7 @@ fn first_packets(path: &Path, options: CaptureOptions) -> Result<Sample, Failure
 }
 
 impl Corpus {
-    fn read(known: &Known, capture: &Path) -> Result<Self, Failure> {
+    fn read(known: &ShippedCapture, capture: &Path) -> Result<Self, Failure> {
         let templates = capture.with_file_name("templates.xml");
         let set = files::read_templates(&templates)?;
         let bytes = files::read_whole(capture, CAPTURE_BYTES_MAX, "")?;

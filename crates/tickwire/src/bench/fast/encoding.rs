@@ -145,12 +145,12 @@ fn dynamic<'c>(decoded: &'c Decoded<'c>) -> Pass<'c> {
 
 /// A pass with the module generated for exactly these templates.
 fn generated<'c>(decoded: &'c Decoded<'c>) -> Option<Result<Pass<'c>, Failure>> {
-    with_module(&decoded.corpus.set.signature(), Known(decoded))?
+    with_module(&decoded.corpus.set.signature(), BuiltInEncodingPass(decoded))?
 }
 
-struct Known<'c>(&'c Decoded<'c>);
+struct BuiltInEncodingPass<'c>(&'c Decoded<'c>);
 
-impl<'c> WithModule for Known<'c> {
+impl<'c> WithModule for BuiltInEncodingPass<'c> {
     type Output = Option<Result<Pass<'c>, Failure>>;
 
     fn with<T: Templates>(self) -> Self::Output {

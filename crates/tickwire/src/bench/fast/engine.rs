@@ -199,17 +199,17 @@ impl Work for WithBooks {
 /// Decodes with the first generated module that fits the templates of the corpus.
 fn generated<'c>(corpus: &'c Corpus, work: &impl Work) -> Option<Pass<'c>> {
     let signature = corpus.set.signature();
-    with_module(&signature, Known { corpus, work })
+    with_module(&signature, BuiltInPass { corpus, work })
         .unwrap_or_else(|| first_capture(&mut Adopting { corpus, work }))
 }
 
 /// Applies work to the module generated for exactly these templates.
-struct Known<'c, 'w, W> {
+struct BuiltInPass<'c, 'w, W> {
     corpus: &'c Corpus,
     work: &'w W,
 }
 
-impl<'c, W: Work> WithModule for Known<'c, '_, W> {
+impl<'c, W: Work> WithModule for BuiltInPass<'c, '_, W> {
     type Output = Option<Pass<'c>>;
 
     fn with<T: Templates>(self) -> Option<Pass<'c>> {
