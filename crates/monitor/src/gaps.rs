@@ -155,8 +155,9 @@ impl Gaps {
 
     fn fill(&mut self, now_ns: u64, by: impl Fn(&TrackedGap) -> &'static str) {
         let Self { known, spans, .. } = self;
-        let is_filled =
-            |known: &&mut TrackedGap| known.replaying_ns.is_none() && known.recovery.since_ns < now_ns;
+        let is_filled = |known: &&mut TrackedGap| {
+            known.replaying_ns.is_none() && known.recovery.since_ns < now_ns
+        };
         for known in known.iter_mut().filter(|known| known.is_open()).filter(is_filled) {
             let filled_by = by(known);
             known.state.status = "filled";

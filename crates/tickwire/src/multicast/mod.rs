@@ -159,7 +159,7 @@ fn packets_a_snapshot(args: &MulticastArgs, snapshots: &Path) -> Result<Option<u
         return Ok(args.snapshot_every);
     }
     let times = [start_of(args, &args.file)?, start_of(args, snapshots)?];
-    let are_timed = times.iter().all(|start| matches!(start, Start::At(_)));
+    let are_timed = times.iter().all(|start| matches!(start, CaptureStart::At(_)));
     Ok((!are_timed).then_some(SNAPSHOT_EVERY))
 }
 
@@ -186,7 +186,7 @@ fn open(
 
 /// The beginning of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+enum CaptureStart {
     /// The time of the first packet.
     At(u64),
     /// The packets have no times.
@@ -196,17 +196,17 @@ enum Start {
 }
 
 /// Reads the beginning of a capture.
-fn start_of(args: &MulticastArgs, path: &Path) -> Result<Start, Failure> {
+fn start_of(args: &MulticastArgs, path: &Path) -> Result<CaptureStart, Failure> {
     if files::is_standard(path) {
-        return Ok(Start::Unknown);
+        return Ok(CaptureStart::Unknown);
     }
     let mut reader = open(args, path, &Progress::none())?;
     let packet = reader.next_packet();
     let packet = packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
     Ok(match packet.map(|packet| packet.timestamp_ns) {
-        Some(Some(time_ns)) => Start::At(time_ns),
-        Some(None) => Start::Untimed,
-        None => Start::Unknown,
+        Some(Some(time_ns)) => CaptureStart::At(time_ns),
+        Some(None) => CaptureStart::Untimed,
+        None => CaptureStart::Unknown,
     })
 }
 
@@ -215,14 +215,14 @@ fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, F
     let mut first = None;
     for path in feeds.iter().filter_map(|feed| feed.file) {
         match start_of(args, path)? {
-            Start::At(time_ns) => first = [first, Some(time_ns)].into_iter().flatten().min(),
-            Start::Untimed => {
+            CaptureStart::At(time_ns) => first = [first, Some(time_ns)].into_iter().flatten().min(),
+            CaptureStart::Untimed => {
                 return Err(Failure::Usage(format!(
                     "{} has no times: --original needs a pcap file; choose --sleep, --rate or --maximum",
                     path.display()
                 )));
             }
-            Start::Unknown => {}
+            CaptureStart::Unknown => {}
         }
     }
     Ok(first)
@@ -232,8 +232,8 @@ fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, F
 fn check_lines(args: &MulticastArgs) -> Result<(), Failure> {
     let Some(file_b) = &args.file_b else { return Ok(()) };
     let (timed, untimed) = match (start_of(args, &args.file)?, start_of(args, file_b)?) {
-        (Start::At(_), Start::Untimed) => (&args.file, file_b),
-        (Start::Untimed, Start::At(_)) => (file_b, &args.file),
+        (CaptureStart::At(_), CaptureStart::Untimed) => (&args.file, file_b),
+        (CaptureStart::Untimed, CaptureStart::At(_)) => (file_b, &args.file),
         _ => return Ok(()),
     };
     Err(Failure::Usage(format!(
