@@ -36,6 +36,12 @@ impl Machine {
         names
     }
 
+    /// Returns the last name of what a symbolic link leads to; `None` if it is no link.
+    pub fn link_name(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.root.join(path)).ok()?;
+        Some(target.file_name()?.to_str()?.to_owned())
+    }
+
     /// Returns true if a file or directory exists.
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).exists()

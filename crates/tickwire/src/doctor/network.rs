@@ -98,10 +98,12 @@ fn interrupts(machine: &Machine, card: &str) -> Finding {
     )
 }
 
-/// Returns the interrupts whose line in `/proc/interrupts` names the card.
+/// Returns the interrupts whose line in `/proc/interrupts` names the card or, as those of virtio, its device.
 fn named(machine: &Machine, card: &str) -> Vec<String> {
     let text = machine.text("proc/interrupts").unwrap_or_default();
-    let is_named = |line: &&str| line.split([' ', ',', '-']).any(|word| word == card);
+    let device = machine.link_name(&format!("sys/class/net/{card}/device"));
+    let is_name = |word: &str| word == card || Some(word) == device.as_deref();
+    let is_named = |line: &&str| line.split([' ', ',', '-']).any(is_name);
     let number = |line: &str| Some(line.trim_start().split_once(':')?.0.to_owned());
     text.lines().filter(is_named).filter_map(number).collect()
 }

@@ -163,6 +163,23 @@ fn cards_are_told_one_by_one_and_interfaces_without_a_device_are_not() {
 }
 
 #[test]
+fn interrupts_of_a_virtual_card_are_those_of_its_device() {
+    let machine = Tree::new(&[
+        ("sys/devices/virtio2/uevent", ""),
+        ("sys/class/net/eth0/queues/rx-0/rps_cpus", "0"),
+        (
+            "proc/interrupts",
+            " 34: 5 8 PCI-MSIX-0000:00:03.0 1-edge virtio2-input.0\n 35: 1 1 PCI-MSIX virtio0-input.0",
+        ),
+        ("proc/irq/34/effective_affinity_list", "1"),
+        ("proc/irq/35/effective_affinity_list", "0"),
+    ]);
+    let device = machine.0.join("sys/class/net/eth0/device");
+    std::os::unix::fs::symlink("../../../devices/virtio2", device).unwrap();
+    assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
+}
+
+#[test]
 fn text_and_json_have_every_finding() {
     let machine = Tree::new(&[(IDLE, "haltpoll"), ("proc/sys/net/core/skb_defer_max", "64")]);
     let findings = examine(&Machine::new(&machine.0));

@@ -183,8 +183,8 @@ pub struct ReceiveArgs {
     /// follow the host's, the kernel's time stamps are used and a warning is logged.
     #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
     pub hardware_stamps: bool,
-    /// Receive by AF_XDP, before the kernel's network stack, with a fifth of the CPU. Every other
-    /// socket of this host loses these packets. Needs root, and one interface per line.
+    /// Receive by AF_XDP, before the kernel's network stack; it saves CPU if the driver supports
+    /// it. Every other socket of this host loses these packets. Needs root, and one interface per line.
     #[cfg(feature = "xdp")]
     #[arg(long, conflicts_with_all = ["captures", "hardware_stamps", "record_ring"])]
     #[arg(help_heading = "Sockets")]

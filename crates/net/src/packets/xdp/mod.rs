@@ -1,8 +1,9 @@
 //! AF_XDP: receives the datagrams of one endpoint before the kernel's network stack.
 //!
 //! A small program at the interface ([`program`]) redirects the endpoint's packets to sockets that
-//! share their memory with the kernel. A packet costs the process about 170 ns, a fifth of a
-//! socket's cost. In exchange:
+//! share their memory with the kernel, so a packet takes no system call and passes no network
+//! stack. It pays where the driver supports it; in generic mode the kernel copies each packet
+//! first. In exchange:
 //!
 //! - **No other socket of this host receives these packets**, for example a second subscriber of
 //!   the same feed. A packet ring ([`super::ring`]) copies instead.
@@ -131,6 +132,9 @@ impl XdpPackets {
             poller.add(queue, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         }
         poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        tracing::warn!(
+            "AF_XDP ({mode:?} mode): other sockets of this host no longer receive these packets"
+        );
         // Link, program and map keep each other alive: only the link has to stay open.
         Ok(Self {
             _link: link,

@@ -1,0 +1,102 @@
+//! `tickwire subscribe --record`: the files have every sample that was published, with its values.
+
+#[path = "support/bus.rs"]
+mod bus;
+mod support;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, RecordBatch};
+use bus::Place;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+use support::tickwire;
+
+/// Members of all order messages that are numbers in the templates and in the samples.
+const NUMBERS: [&str; 4] = ["SequenceNumber", "Timestamp", "OrderId", "SecurityId"];
+
+/// Publishes a feed over shared memory to a recorder, and returns the decoded messages.
+fn record(place: &Place, feed: &str, directory: &Path, rows_max: u32) -> Vec<Value> {
+    let (packets, templates) = place.feed(feed, "-n 2000");
+    let channels = format!("/dev/shm/tickwire-test-{}-record-{feed}", std::process::id());
+    let at = format!("--transport shm --shm-directory {channels} --no-echo");
+    let (packets, templates) = (packets.display(), templates.display());
+    let recorder =
+        place.subscribe(&format!("{at} --record {} --record-rows {rows_max}", directory.display()));
+    let run = tickwire(&format!(
+        "publish -t {templates} -f {packets} --reset packet --subscribers 1 --domain {} {at}",
+        place.domain
+    ));
+    let recorded = recorder.finish();
+    let _ = fs::remove_dir_all(&channels);
+    assert_eq!((run.status, recorded), (0, 0), "{}{}", run.out, run.err);
+    let decoded = tickwire(&format!("decode {packets} -t {templates} --reset packet -q"));
+    decoded.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The batches of a topic's files, and the number of files.
+fn batches(topic: &Path) -> (Vec<RecordBatch>, usize) {
+    let mut files: Vec<_> =
+        fs::read_dir(topic).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    let of_file = |path: &std::path::PathBuf| {
+        let file = File::open(path).expect("readable");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build();
+        reader.expect("a reader").map(|batch| batch.expect("a batch")).collect::<Vec<_>>()
+    };
+    (files.iter().flat_map(of_file).collect(), files.len())
+}
+
+fn number(batch: &RecordBatch, column: &str, row: usize) -> u64 {
+    let column = batch.column_by_name(column).unwrap_or_else(|| panic!("no column {column}"));
+    column.as_primitive::<UInt64Type>().value(row)
+}
+
+#[test]
+fn recorded_samples_have_the_values_of_the_messages() {
+    let place = Place::new(90);
+    let directory = place.file("recorded");
+    let messages = record(&place, "simple", &directory, 300);
+    let mut recorded = 0;
+    for topic in ["Quote", "New", "Change", "Remove"] {
+        let of_topic = |message: &&Value| message["n"] == topic;
+        let expected: Vec<[u64; 4]> = messages
+            .iter()
+            .filter(of_topic)
+            .map(|message| NUMBERS.map(|name| message["msg"][name].as_u64().expect("a number")))
+            .collect();
+        let (batches, files) = batches(&directory.join(topic));
+        let rows = batches.iter().flat_map(|batch| {
+            (0..batch.num_rows()).map(|row| NUMBERS.map(|name| number(batch, name, row)))
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{topic}");
+        assert_eq!(files, expected.len().div_ceil(300), "{topic}");
+        recorded += expected.len();
+    }
+    assert_eq!(recorded, 2000);
+}
+
+#[test]
+fn an_entry_of_a_sequence_is_a_row() {
+    let place = Place::new(91);
+    let directory = place.file("recorded");
+    let messages = record(&place, "complex", &directory, 100_000);
+    let sequences = messages.iter().flat_map(|message| {
+        let members = message["msg"].as_object().expect("members").values();
+        members.filter_map(Value::as_array).map(Vec::len)
+    });
+    let expected: usize = sequences.sum();
+    let mut entries = 0;
+    for topic in fs::read_dir(&directory).expect("a directory") {
+        for batch in batches(&topic.expect("an entry").path()).0 {
+            let schema = batch.schema();
+            let index = schema.fields().iter().position(|field| field.name().ends_with("_index"));
+            let index = batch.column(index.expect("a sequence"));
+            entries += index.len() - index.null_count();
+        }
+    }
+    assert!(expected > 1000, "{expected}");
+    assert_eq!(entries, expected);
+}
