@@ -8,8 +8,10 @@ macro_rules! left_out {
             use crate::failure::{Failure, Outcome};
             use std::ffi::OsString;
 
-            #[doc = concat!($about, " (in programs built with --features ", $feature, ")")]
+            /// What follows the command.
             #[derive(Debug, clap::Args)]
+            #[command(about = concat!($about, " (in programs built with --features ", $feature, ")"))]
+            #[command(long_about = None)]
             pub struct $arguments {
                 #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
                 _arguments: Vec<OsString>,
@@ -19,8 +21,9 @@ macro_rules! left_out {
             pub fn run(_args: &$arguments) -> Result<Outcome, Failure> {
                 Err(Failure::Usage(
                     concat!(
-                        "this program was built without the command: build it with cargo build --release --features ",
+                        "this command was not built in; cargo build --release --features ",
                         $feature,
+                        " builds it in",
                         $instead
                     )
                     .to_owned(),

@@ -46,5 +46,7 @@ fn a_command_that_is_not_built_says_how_to_get_it() {
         let run = tickwire(&format!("{command} --some option"));
         assert_eq!(run.status, 2, "{command}: {}", run.err);
         assert!(run.err.contains("cargo build --release --features"), "{command}: {}", run.err);
+        let help = tickwire(&format!("{command} --help"));
+        assert!(help.out.contains("(in programs built with --features"), "{command}: {}", help.out);
     }
 }
