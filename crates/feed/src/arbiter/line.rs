@@ -81,19 +81,23 @@ pub enum LineEvent {
         /// The line.
         line: Line,
     },
-    /// One of two lines has sent nothing for
-    /// [`silent_after_ns`](super::ArbiterOptions::silent_after_ns). Missing packets are no longer
-    /// waited for as if it could send them.
+    /// A line has sent nothing for twice
+    /// [`silent_after_ns`](super::ArbiterOptions::silent_after_ns), while the other line has sent
+    /// packets. Packets that are missing on the other line are no longer waited for.
     Silent {
         /// The line.
         line: Line,
         /// Arrival time of its last packet; `None` if it has sent nothing.
         since_ns: Option<u64>,
+        /// Time of this report.
+        at_ns: u64,
     },
-    /// A silent line has sent a packet again.
+    /// A line that was reported as silent has sent a packet again.
     Heard {
         /// The line.
         line: Line,
+        /// Arrival time of the packet.
+        at_ns: u64,
     },
 }
 
@@ -117,15 +121,15 @@ impl fmt::Display for LineEvent {
                 )
             }
             Self::Resumed { line } => write!(f, "line {line:?} agrees with the other line again"),
-            Self::Silent { line, since_ns: Some(_) } => write!(
+            Self::Silent { line, since_ns: Some(_), .. } => write!(
                 f,
                 "line {line:?} is silent: packets missing on the other line are not waited for"
             ),
-            Self::Silent { line, since_ns: None } => write!(
+            Self::Silent { line, since_ns: None, .. } => write!(
                 f,
                 "line {line:?} has sent nothing since the other line began: is its address right?"
             ),
-            Self::Heard { line } => write!(f, "line {line:?} sends again"),
+            Self::Heard { line, .. } => write!(f, "line {line:?} sends again"),
         }
     }
 }

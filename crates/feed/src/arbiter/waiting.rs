@@ -15,24 +15,31 @@ impl Arbiter {
         self.note_silent_lines();
     }
 
-    /// Returns the time at which the next line is reported as silent. `None` for a channel of one
-    /// line: its silence is that of the channel.
+    /// Returns the time at which the next line is reported as silent.
     pub(crate) fn silence_due_ns(&self) -> Option<u64> {
-        let is_watched = self.options.lines == [true; 2];
-        let lines = Line::ALL.into_iter().filter(|line| !self.states[line.index()].is_silent);
-        lines.filter_map(|line| self.silent_at_ns(line)).min().filter(|_| is_watched)
+        Line::ALL.into_iter().filter_map(|line| self.silence_reported_at_ns(line)).min()
+    }
+
+    /// Returns the time at which a line is reported as silent: after twice the time after which it
+    /// counts as silent, because packets of an idle channel are about that time apart. `None` if
+    /// it is reported already, or if the other line is not heard meanwhile: the silence of all
+    /// lines is that of the channel.
+    fn silence_reported_at_ns(&self, line: Line) -> Option<u64> {
+        if self.states[line.index()].is_silent || self.options.lines != [true; 2] {
+            return None;
+        }
+        let silent_ns = self.silent_at_ns(line)?;
+        let is_other_heard = self.last_received_ns(line.other()).is_some_and(|ns| ns >= silent_ns);
+        is_other_heard.then(|| silent_ns.saturating_add(self.options.silent_after_ns))
     }
 
     fn note_silent_lines(&mut self) {
-        if self.silence_due_ns().is_none_or(|due_ns| self.now_ns < due_ns) {
-            return;
-        }
         for line in Line::ALL {
-            let is_silent = self.silent_at_ns(line).is_some_and(|at_ns| self.now_ns >= at_ns);
-            let state = &mut self.states[line.index()];
-            if is_silent && !std::mem::replace(&mut state.is_silent, true) {
+            if self.silence_reported_at_ns(line).is_some_and(|at_ns| self.now_ns >= at_ns) {
+                let state = &mut self.states[line.index()];
+                state.is_silent = true;
                 let since_ns = state.last_received_ns;
-                self.push_event(LineEvent::Silent { line, since_ns });
+                self.push_event(LineEvent::Silent { line, since_ns, at_ns: self.now_ns });
             }
         }
     }
@@ -41,7 +48,7 @@ impl Arbiter {
     #[cold]
     pub(super) fn end_silence(&mut self, line: Line) {
         self.states[line.index()].is_silent = false;
-        self.push_event(LineEvent::Heard { line });
+        self.push_event(LineEvent::Heard { line, at_ns: self.now_ns });
     }
 
     /// Ends the waits that are over by the time set last; returns true if there was one.
@@ -152,8 +159,8 @@ impl Arbiter {
         }
     }
 
-    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout); `None` while
-    /// nothing is held.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) for what is held;
+    /// `None` while nothing is.
     pub fn poll_timeout(&self) -> Option<u64> {
         let rejected = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected).min();

@@ -28,9 +28,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Ok(51));
     handler.handle_timeout(1_010, &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
-    // Only the silence of single lines, which begins later, is still watched for.
-    let line_ns = 10 + ArbiterOptions::default().silent_after_ns;
-    assert_eq!((handler.poll_timeout(), &sink.0[..]), (Some(line_ns), &[(true, 10)][..]));
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (None, &[(true, 10)][..]));
     // A packet after a gap does not end the silence; the next one in order does.
     handler.handle_packet(5_000, A, &framed(3, &bid(4, 53)), &mut sink);
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
@@ -98,19 +96,30 @@ fn a_line_that_falls_silent_while_the_other_sends_is_reported_and_its_return_too
         handler.fire_due(0, ns, sink);
         handler.handle_packet(ns, source, &framed(seq_num, &bid(2, 51)), sink);
     };
-    packet(&mut handler, 10, A, &mut sink);
-    packet(&mut handler, 400, A, &mut sink);
-    assert_eq!((handler.poll_timeout(), &sink.0[..]), (Some(510), &[][..]));
-    packet(&mut handler, 800, A, &mut sink);
-    assert_eq!(sink.0, [LineEvent::Silent { line: Line::B, since_ns: None }]);
-    packet(&mut handler, 810, B, &mut sink);
-    packet(&mut handler, 1_290, B, &mut sink);
-    packet(&mut handler, 1_310, B, &mut sink);
-    let heard = LineEvent::Heard { line: Line::B };
-    let silent = LineEvent::Silent { line: Line::A, since_ns: Some(800) };
-    assert_eq!(sink.0[1..], [heard, silent]);
-    packet(&mut handler, 1_320, A, &mut sink);
-    assert_eq!(sink.0[3..], [LineEvent::Heard { line: Line::A }]);
+    for ns in [10, 400, 800, 1_005] {
+        packet(&mut handler, ns, A, &mut sink);
+    }
+    assert_eq!((handler.poll_timeout(), &sink.0[..]), (Some(1_010), &[][..]));
+    packet(&mut handler, 1_020, A, &mut sink);
+    assert_eq!(sink.0, [LineEvent::Silent { line: Line::B, since_ns: None, at_ns: 1_010 }]);
+    for ns in [1_030, 1_400, 1_540] {
+        packet(&mut handler, ns, B, &mut sink);
+    }
+    assert_eq!(sink.0[1..], [LineEvent::Heard { line: Line::B, at_ns: 1_030 }]);
+    packet(&mut handler, 2_030, B, &mut sink);
+    let silent = LineEvent::Silent { line: Line::A, since_ns: Some(1_020), at_ns: 2_020 };
+    assert_eq!(sink.0[2..], [silent]);
+    packet(&mut handler, 2_040, A, &mut sink);
+    assert_eq!(sink.0[3..], [LineEvent::Heard { line: Line::A, at_ns: 2_040 }]);
+
+    // Packets of an idle channel come a little later than its heartbeat interval.
+    let mut idle = of_lines([true; 2]);
+    let mut sink = Lines::default();
+    for ns in (10..6_000).step_by(505) {
+        packet(&mut idle, ns, A, &mut sink);
+        packet(&mut idle, ns + 3, B, &mut sink);
+    }
+    assert_eq!(sink.0, []);
 
     // The silence of a single line is that of its channel.
     let mut single = of_lines([true, false]);

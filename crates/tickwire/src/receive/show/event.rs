@@ -80,11 +80,12 @@ pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
 /// Row for a line whose copies differ, that was put aside or resumed, or that fell silent or sends again.
 /// Times of the handler plus `epoch_ns` are nanoseconds since 1970.
 pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
-    let of = |name, line| {
+    let at = |name, time_ns, line| {
         let mut row = head(name, time_ns, None);
         row.push(("line", Cell::Text(format!("{line:?}"))));
         row
     };
+    let of = |name, line| at(name, time_ns, line);
     match event {
         LineEvent::Differing { line, seq_num } => {
             let mut row = of("differing", line);
@@ -97,13 +98,13 @@ pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
             row
         }
         LineEvent::Resumed { line } => of("resumed", line),
-        LineEvent::Silent { line, since_ns } => {
-            let mut row = of("line_silent", line);
+        LineEvent::Silent { line, since_ns, at_ns } => {
+            let mut row = at("line_silent", at_ns.saturating_add(epoch_ns), line);
             let since_ns = since_ns.map(|since_ns| since_ns.saturating_add(epoch_ns));
             row.push(("since", Cell::number(since_ns)));
             row
         }
-        LineEvent::Heard { line } => of("line_heard", line),
+        LineEvent::Heard { line, at_ns } => at("line_heard", at_ns.saturating_add(epoch_ns), line),
     }
 }
 
