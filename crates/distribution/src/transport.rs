@@ -254,6 +254,12 @@ pub trait RawWriter: Send {
     /// Those of [`write`](Self::write).
     fn dispose(&mut self, key: &[u8]) -> Result<(), Self::Error>;
 
+    /// Gives up waiting for the readers that hold up writes now, if the transport can: they lose samples, the others do
+    /// not. Returns false if it cannot.
+    fn pass_over_slow_readers(&mut self) -> bool {
+        false
+    }
+
     /// Sends the samples that a writer with [`batching`](Qos::batching) has collected; no effect on other writers.
     ///
     /// # Errors

@@ -111,7 +111,19 @@ fn blocking_max(qos: &Qos) -> Option<Duration> {
     }
 }
 
-/// Waits until no reader is a whole ring behind.
+/// Waits until no reader is a whole ring behind, if the writer keeps all samples.
+#[inline]
+fn make_room(
+    writer: &mut Writer,
+    topic: &str,
+    blocking_max: Option<Duration>,
+) -> Result<(), Error> {
+    match blocking_max {
+        Some(blocking_max) if !writer.has_room()? => wait_for_room(writer, topic, blocking_max),
+        _ => Ok(()),
+    }
+}
+
 #[cold]
 fn wait_for_room(writer: &mut Writer, topic: &str, blocking_max: Duration) -> Result<(), Error> {
     let begun = Instant::now();
@@ -183,11 +195,7 @@ impl RawWriter for ShmRawWriter {
     fn write(&mut self, bytes: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
         let Self { writer, of, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
-        if let Some(blocking_max) = *blocking_max
-            && !writer.has_room()?
-        {
-            wait_for_room(writer, topic, blocking_max)?;
-        }
+        make_room(writer, topic, *blocking_max)?;
         sample::encode(sample, source_timestamp_ns, false, bytes);
         let key = match has_last_values {
             true => Some(of.key(bytes, of.encoding).map_err(Error::Key)?),
@@ -197,10 +205,18 @@ impl RawWriter for ShmRawWriter {
     }
 
     fn dispose(&mut self, key: &[u8]) -> Result<(), Error> {
-        let Self { writer, topic, has_last_values, bytes: sample, .. } = self;
+        let Self { writer, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
+        make_room(writer, topic, *blocking_max)?;
         sample::encode(sample, None, true, key);
         publish(writer, topic, has_last_values.then_some(key), sample)
+    }
+
+    fn pass_over_slow_readers(&mut self) -> bool {
+        if let Some(writer) = &mut self.writer {
+            writer.pass_over_slow_readers();
+        }
+        true
     }
 
     fn flush(&mut self) -> Result<(), Error> {

@@ -579,7 +579,7 @@ fn a_publisher_that_keeps_all_samples_does_not_wait_for_a_subscriber_that_confla
 }
 
 #[test]
-fn a_publisher_that_keeps_all_samples_drops_them_when_its_patience_ends() {
+fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopped() {
     let scene = Scene::new("all-patience");
     let (sets, options) = ([TopicSet::of::<Quote>()], SubscriberOptions::default());
     let delivery = Delivery::default();
@@ -587,12 +587,13 @@ fn a_publisher_that_keeps_all_samples_drops_them_when_its_patience_ends() {
     let mut count = 0;
     let patience = Duration::from_millis(100);
     let publisher = publish_all(&scene, 100, patience, &mut stopped, |_| count += 1);
-    let dropped = publisher.join().unwrap();
-    assert!((1..100).contains(&dropped), "{dropped}");
+    let begun = Instant::now();
+    assert_eq!(publisher.join().unwrap(), 0, "nothing is dropped");
+    assert!(begun.elapsed() < 20 * patience, "{:?}", begun.elapsed());
     while !stopped.is_over() {
         stopped.receive(Duration::from_millis(20), |_| count += 1).unwrap();
     }
-    // The publisher knows what it dropped; what it wrote was received.
-    assert_eq!(count + dropped, 100);
-    assert_eq!(stopped.ledger().publishers()[0].lost, Some(0));
+    let lost = stopped.ledger().publishers()[0].lost.unwrap();
+    assert!(lost > 0);
+    assert_eq!(count + lost, 100);
 }

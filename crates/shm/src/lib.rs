@@ -1,9 +1,9 @@
 //! Broadcast of samples between the processes of one host, in shared memory.
 //!
 //! A [`Writer`] publishes samples of up to a fixed size into a ring in a file that any number of [`Reader`]s map
-//! read-only. Publishing costs the same with any number of readers, and no reader can stop or slow the writer or change
-//! what others read. A writer that has no deadline, such as one that replays a file, may wait for slow readers
-//! ([`Writer::has_room`]). A reader that falls a whole ring behind learns exactly which samples it lost ([`Event::Gap`]).
+//! read-only. Publishing costs the same with any number of readers, never waits for one, and no reader can change what
+//! others read. A writer that has no deadline, such as one that replays a file, may ask before it publishes whether a slow
+//! reader has room ([`Writer::has_room`]). A reader that falls a whole ring behind learns exactly which samples it lost ([`Event::Gap`]).
 //!
 //! Samples may have keys: a reader that joins late gets the last value of every key and continues from there, with no
 //! sample missing or repeated ([`Reader::last_values`]).

@@ -1,14 +1,17 @@
 //! Positions of readers, for a writer that waits for room.
 //!
 //! A reader that asks for it states the sequence number of its next sample in the waiters file, in the word of the byte
-//! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it. Other
-//! writers do not look at positions, so no reader can slow them.
+//! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it, or was
+//! passed over because it did not read. Other writers do not look at positions.
 //!
 //! To keep the word's cache line with the reader, a position is stated only after an eighth of the ring, and when
 //! nothing is left to read. What is stated is therefore at most the true position, which is the safe direction.
 
 use crate::layout::{Geometry, POSITIONS};
 use crate::memory::{Memory, MemoryMut};
+
+/// Bytes of a word of the waiters file.
+pub const WORD_BYTES: usize = 8;
 
 /// A reader states its position this many times per ring, and a writer looks at positions twice as rarely.
 const PER_RING: u64 = 8;
@@ -60,10 +63,15 @@ impl Position {
         }
     }
 
-    /// Takes the position back: the writer no longer waits for this reader.
+    /// Withdraws the position: the writer no longer waits for this reader.
     pub fn withdraw(&self, waiters: &impl MemoryMut) {
         waiters.store(self.word, UNSTATED);
     }
+}
+
+/// Returns the offset in the waiters file of the word of the reader with byte `place`.
+pub fn offset(place: u32) -> u64 {
+    ((POSITIONS + place as usize) * WORD_BYTES) as u64
 }
 
 /// Returns the position that the reader with byte `place` states. The caller must check that the byte is still locked.

@@ -11,13 +11,14 @@ use crate::identity::{Identity, Presence};
 use crate::layout::{self, Geometry, NO_KEY, header, state};
 use crate::mapping::{Fence, ReadMap, WriteMap};
 use crate::memory::Memory;
-use crate::position::Position;
+use crate::position::{self, Position, WORD_BYTES};
 use crate::ring::{self, Cursor, Step};
 use crate::schema::Schema;
 use crate::wait::ReaderWait;
 use crate::writer::{READERS_COUNTED_MAX, WAITERS_WORDS};
 use crate::{bell, system, writer};
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// Longest single sleep; after each one the reader checks whether the writer lives.
@@ -102,7 +103,7 @@ enum Control {
     Nothing,
 }
 
-/// Reads a channel. The writer does not notice: the ring is mapped read-only.
+/// Reads a channel. The ring is mapped read-only.
 #[derive(Debug)]
 pub struct Reader {
     channel: Channel,
@@ -212,15 +213,19 @@ impl Reader {
     }
 
     /// States this reader's position from now on, so that a writer that waits for room does not lap it
-    /// ([`Writer::has_room`](crate::Writer::has_room)). Returns false if the writer does not count this reader, because
-    /// too many others are attached; such a reader can be lapped.
+    /// ([`Writer::has_room`](crate::Writer::has_room)). Returns false if the writer cannot see the position, because too
+    /// many other readers are attached or the file for it was truncated; such a reader can be lapped.
     ///
     /// # Errors
     /// Errors of the operating system.
     pub fn state_position(&mut self) -> Result<bool, Error> {
         let Some(CountedLock { file, byte }) = &self.counted else { return Ok(false) };
         // The channel may have been ended meanwhile, so the file may no longer have a name.
-        let waiters = WriteMap::new(file, &self.channel.waiters_path(), WAITERS_WORDS)?;
+        let waiters = match WriteMap::new(file, &self.channel.waiters_path(), WAITERS_WORDS) {
+            Ok(waiters) => waiters,
+            Err(Error::Damaged(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
         let position = Position::new(&waiters, &self.geometry, *byte, self.cursor.next);
         self.stated = Some(Stated { position, waiters });
         Ok(true)
@@ -522,7 +527,7 @@ fn fence(ring: &ReadMap) -> Fence {
 }
 
 /// Takes one of the locks by which the writer counts readers; `None` if all are taken. The kernel releases it when the
-/// reader's process ends, even by SIGKILL.
+/// reader's process ends, even by SIGKILL. A position that a killed reader has left there is withdrawn.
 fn take_place(channel: &Channel) -> Result<Option<CountedLock>, Error> {
     let path = channel.waiters_path();
     let file = channel::open(&path, true)?;
@@ -530,6 +535,8 @@ fn take_place(channel: &Channel) -> Result<Option<CountedLock>, Error> {
         let is_taken = system::lock_byte(&file, byte);
         let failure = |source| Error::Io { attempt: Attempt::Lock, path: path.clone(), source };
         if is_taken.map_err(failure)? {
+            let withdrawn = file.write_all_at(&[0; WORD_BYTES], position::offset(byte));
+            withdrawn.map_err(failure)?;
             return Ok(Some(CountedLock { file, byte }));
         }
     }

@@ -172,6 +172,12 @@ impl Writer {
         self.0.has_room()
     }
 
+    /// Gives up waiting for the readers that are a whole ring behind: [`has_room`](Self::has_room) ignores each of them
+    /// until it states another position.
+    pub fn pass_over_slow_readers(&mut self) {
+        self.0.pass_over_slow_readers();
+    }
+
     /// Ends the channel: readers get the remaining samples, then [`Event::Done`](crate::Event::Done) with the number of
     /// samples; the files are removed.
     ///
@@ -219,6 +225,8 @@ pub(crate) struct Engine<M> {
     pub next: u64,
     /// Samples below this overwrite none that a reader with a position has still to read.
     room_until: u64,
+    /// Places and positions of readers that are not waited for.
+    passed_over: Vec<(u32, u64)>,
 }
 
 impl<M: MemoryMut + Sleep> Engine<M> {
@@ -268,6 +276,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             first: 0,
             next: 0,
             room_until: 0,
+            passed_over: Vec::new(),
         };
         engine.take_over(&identity)?;
         Ok(engine)
@@ -314,11 +323,20 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         let mut slowest = self.next;
         for place in 0..READERS_COUNTED_MAX {
             match position::stated(&self.waiters, place) {
-                Some(at) if at < slowest && self.locked(place..place + 1)? > 0 => slowest = at,
+                Some(at) if at >= slowest || self.passed_over.contains(&(place, at)) => {}
+                Some(at) if self.locked(place..place + 1)? > 0 => slowest = at,
                 _ => {}
             }
         }
         Ok(slowest)
+    }
+
+    pub fn pass_over_slow_readers(&mut self) {
+        let full = self.next.saturating_sub(self.geometry.slots);
+        let places =
+            (0..READERS_COUNTED_MAX).map(|place| (place, position::stated(&self.waiters, place)));
+        let slow = places.filter_map(|(place, at)| Some((place, at.filter(|at| *at <= full)?)));
+        self.passed_over = slow.collect();
     }
 
     /// Returns the number of bytes in this range of the waiters file that readers have locked.

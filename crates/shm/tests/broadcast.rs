@@ -88,6 +88,47 @@ fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
 }
 
 #[test]
+fn a_reader_that_was_passed_over_is_waited_for_again_once_it_reads() {
+    let scene = Scene::new("passed-over", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
+    assert!(reader.state_position().unwrap());
+    while writer.has_room().unwrap() {
+        writer.publish(b"").unwrap();
+    }
+    writer.pass_over_slow_readers();
+    for _ in 0..100 {
+        assert!(writer.has_room().unwrap());
+        writer.publish(b"").unwrap();
+    }
+    assert!(matches!(reader.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    while reader.poll().unwrap().is_some() {}
+    let next = writer.next_seq_num();
+    while writer.has_room().unwrap() {
+        writer.publish(b"").unwrap();
+    }
+    assert_eq!(writer.next_seq_num(), next + 8);
+}
+
+#[test]
+fn a_position_that_a_killed_reader_left_is_not_that_of_the_next_reader() {
+    let scene = Scene::new("left-position", 8);
+    let mut writer = scene.writer();
+    let mut killed = scene.reader(Start::Now, ReaderWait::Block);
+    assert!(killed.state_position().unwrap());
+    let positions = std::fs::read(scene.file("waiters")).unwrap();
+    drop(killed);
+    // A killed reader withdraws nothing.
+    let waiters = std::fs::OpenOptions::new().write(true).open(scene.file("waiters")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&waiters, &positions, 0).unwrap();
+    let _next = scene.reader(Start::Now, ReaderWait::Block);
+    for _ in 0..100 {
+        assert!(writer.has_room().unwrap());
+        writer.publish(b"").unwrap();
+    }
+}
+
+#[test]
 fn a_writer_and_two_readers_that_state_their_positions_lose_nothing() {
     let scene = Scene::new("rooms", 64);
     let mut writer = scene.writer();

@@ -125,6 +125,8 @@ fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     assert_eq!(reader.wait(SHORT).unwrap(), None);
     writer.publish(b"sample").unwrap();
     assert_eq!(text(reader.wait(SHORT)), Some((1, "sample".into())));
+    assert!(!reader.state_position().unwrap(), "the writer would not see it");
+    assert!(writer.has_room().unwrap());
 }
 
 #[test]

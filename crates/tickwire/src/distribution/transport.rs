@@ -110,7 +110,7 @@ impl fmt::Display for OutletError {
 
 impl std::error::Error for OutletError {}
 
-/// Publishers of the same samples, one for each transport. Shared memory comes first, because it never waits.
+/// Publishers of the same samples, one for each transport. Shared memory comes first, because it waits seldom.
 ///
 /// A transport that rejects a sample ends: its subscribers are told that publishing was stopped, and the other
 /// transport continues.

@@ -219,7 +219,8 @@ impl Feed<'_> {
         let missing = captures.iter().flat_map(|capture| capture.reader.statistics().missing());
         missing.for_each(|text| self.report.error(&text));
         for index in 0..self.captured.len() {
-            if self.left == 0 {
+            // What was cut short has no gaps at its end.
+            if self.left == 0 || self.stop.is_set() {
                 break;
             }
             self.captured[index].handler.handle_timeout(u64::MAX);

@@ -162,7 +162,8 @@ fn join(
         true => None,
         false => Some(Listeners::new(&places, &args.delivery, sets)?),
     };
-    let all = args.file.is_some();
+    // Packets of a pipe come when they come, as those of lines do.
+    let all = args.file.as_ref().is_some_and(|path| path.is_file());
     let outlets = Outlets::new(&places, &args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();
     // A subscriber of generated types seldom wants every template.

@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
         }
         let ending = Ending::new(args, stop.clone(), channels.len());
         let bus = {
-            let is_captured = channels.iter().any(|channel| channel.args.captures.is_any());
+            let is_captured = channels.iter().all(|channel| channel.args.captures.is_any());
             bus::MarketBus::join(&args.bus, is_captured, &stop)?
         };
         Ok(Self { bus, args, channels, show, out, stop, ending })
