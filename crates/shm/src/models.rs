@@ -1,5 +1,6 @@
 //! The protocols under the model checker loom, which tries every order of steps and every stale value that the memory
-//! model allows. Each model also runs with a fence left out, and must then find the error.
+//! model allows. Each model also runs with a fence left out, and must then find the error; only that of positions cannot,
+//! because loom does not execute a store before an earlier load.
 
 use crate::cell::{self, Buffer, Label};
 use crate::layout::{Geometry, NO_KEY, POSITIONS, header};
