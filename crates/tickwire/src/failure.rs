@@ -46,6 +46,14 @@ impl Failure {
         Self::Usage(format!("cannot {action} {file}: {error}"))
     }
 
+    /// The text for the user; `None` if there is none.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Data(text) | Self::Usage(text) => Some(text),
+            Self::OutputClosed => None,
+        }
+    }
+
     /// The exit status.
     pub fn status(&self) -> ExitCode {
         ExitCode::from(match self {

@@ -2,7 +2,8 @@
 mod support;
 
 use serde_json::Value;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::tickwire;
@@ -124,6 +125,56 @@ fn a_killed_demo_with_a_monitor_leaves_no_process_behind() {
     demo.wait().expect("gone");
     wait("no process is left", || processes_with(&directory).is_empty());
     std::fs::remove_dir_all(std::env::temp_dir().join(directory)).expect("the demo's files");
+}
+
+#[test]
+fn the_feed_of_the_monitored_demo_goes_on_with_fresh_books() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound").to_string();
+    drop(listener);
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        // Rounds of one second.
+        .args(["demo", "--monitor", &address["127.0.0.1:".len()..], "--monitor-round", "1000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the demo starts");
+    let directory = format!("tickwire-demo-{}", demo.id());
+    wait("the monitor", || TcpStream::connect(&address).is_ok());
+    let channel = || state(&address)["channels"][0].clone();
+    let delivered = |channel: &Value| channel["delivered_packets"].as_u64().unwrap_or(0);
+    let fresh = |channel: &Value| channel["books"]["fresh"].as_u64().unwrap_or(0);
+    // More packets than two rounds have.
+    wait("packets of the third round", || delivered(&channel()) > 2_500);
+    let before = channel();
+    wait("fresh books after more packets", || {
+        let now = channel();
+        let stale: u64 = now["books"]["stale"]
+            .as_object()
+            .expect("reasons")
+            .values()
+            .filter_map(Value::as_u64)
+            .sum();
+        delivered(&now) > delivered(&before) + 500 && fresh(&now) > 0 && stale == 0
+    });
+    let now = channel();
+    assert!(now["messages"].as_u64() > before["messages"].as_u64(), "{now}");
+    assert_eq!((&now["status"], &now["sequence_resets"]), (&"live".into(), &0.into()));
+    let status = Command::new("kill").args(["-INT", &demo.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    assert_eq!(demo.wait().expect("a status").code(), Some(0));
+    wait("no process is left", || processes_with(&directory).is_empty());
+    assert!(!std::env::temp_dir().join(directory).exists(), "the demo's files are left");
+}
+
+/// Returns the state that a monitor serves.
+fn state(address: &str) -> Value {
+    let mut stream = TcpStream::connect(address).expect("served");
+    write!(stream, "GET /api/v1/state HTTP/1.0\r\n\r\n").expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).expect("JSON")
 }
 
 #[test]

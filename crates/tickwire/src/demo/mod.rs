@@ -3,6 +3,7 @@
 mod live;
 mod measure;
 mod monitored;
+mod rounds;
 mod sessions;
 
 use crate::failure::{Failure, Outcome};
@@ -56,6 +57,10 @@ pub struct DemoArgs {
     /// the loopback interface, until Ctrl-C.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<u16>,
+    /// Packets that one sending process of --monitor sends; for tests.
+    #[arg(long, value_name = "COUNT", hide = true, requires = "monitor", default_value_t = 30_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    monitor_round: u32,
     /// Only run the simple feed at --rate for this time, and print losses and memory use.
     #[arg(long, value_name = "TIME", help_heading = "Live", value_parser = span_in("1s"..="24h"))]
     soak: Option<Span>,
@@ -70,7 +75,7 @@ pub struct DemoArgs {
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if let Some(port) = args.monitor {
-        return monitored::run(port, args.seed);
+        return monitored::run(port, args.seed, args.monitor_round);
     }
     if !(0.0..=100.0).contains(&args.loss) {
         return Err(Failure::Usage("--loss: a percentage is from 0 to 100".to_owned()));

@@ -1,6 +1,7 @@
 //! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor. A second
 //! monitor shows a FIX session.
 
+use super::rounds::{FeedRounds, RoundFiles};
 use super::sessions::DemoSessions;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
@@ -8,12 +9,10 @@ use crate::receive::{self, ReceiveArgs};
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Number of packets in the feed: one minute. Then the feed restarts with the same sequence numbers.
-const PACKETS: u32 = 60_000;
 /// Packets a second.
 const RATE: u32 = 1_000;
 /// Percent of packets that lines A and B lose.
@@ -78,15 +77,19 @@ pub struct RestartedProcess {
 }
 
 impl RestartedProcess {
-    /// Starts the process.
-    pub fn start(program: PathBuf, arguments: Vec<String>) -> Self {
+    /// Starts the process. `arguments` returns its command line for each start; the process is not started while that is
+    /// `None`.
+    pub fn start(
+        program: PathBuf,
+        mut arguments: impl FnMut() -> Option<Vec<String>> + Send + 'static,
+    ) -> Self {
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
             let mut child = None;
             // The loop ends when the other end of the channel is dropped.
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if !is_running(&mut child) {
-                    child = start(&program, &arguments);
+                    child = arguments().and_then(|arguments| start(&program, &arguments));
                 }
             }
             if let Some(mut child) = child {
@@ -125,25 +128,45 @@ pub fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
+/// Sends the rounds of a feed, each by a process of its own. The next round is written while one is sent.
+fn send(program: PathBuf, mut rounds: FeedRounds, options: String, seed: u64) -> RestartedProcess {
+    let (written, ready) = sync_channel(0);
+    // The thread ends when the receiving end is dropped.
+    thread::spawn(move || {
+        let mut is_wanted = true;
+        while is_wanted {
+            match rounds.write() {
+                Ok(files) => is_wanted = written.send(files).is_ok(),
+                Err(failure) => return tell!("tickwire: {}", failure.text().unwrap_or_default()),
+            }
+        }
+    });
+    let mut sent = None::<RoundFiles>;
+    RestartedProcess::start(program, move || {
+        let files = ready.recv().ok()?;
+        let RoundFiles { number, feed, snapshots } = &files;
+        // Each round loses other packets.
+        let seed = seed.wrapping_add(*number);
+        let line = format!(
+            "multicast -f {} --snapshots {} {options} --seed {seed} --json -",
+            feed.display(),
+            snapshots.display(),
+        );
+        if let Some(sent) = sent.replace(files) {
+            sent.remove();
+        }
+        Some(words(&line))
+    })
+}
+
 /// Generates a feed, sends it on loopback and receives it with a monitor at `port`. Runs a FIX session too. Ends when
-/// the user stops it.
-pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
+/// the user stops it. A new sending process begins after each `round` packets.
+pub fn run(port: u16, seed: u64, round: u32) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     let directory = Directory::create()?;
-    let [feed, snapshots, templates] =
-        ["feed.bin", "snapshots.bin", "templates.xml"].map(|name| directory.file(name));
-    let made = Command::new(&program)
-        .args(words(&format!(
-            "generate cme -n {PACKETS} --seed {seed} --framing cme --snapshot-every 20 --force \
-             -o {feed} --snapshots {snapshots} --write-templates {templates}"
-        )))
-        .stdout(Stdio::null())
-        .status()
-        .map_err(failed)?;
-    if !made.success() {
-        return Err(Failure::Usage("demo: the feed was not generated".to_owned()));
-    }
+    let templates = directory.file("templates.xml");
+    let rounds = FeedRounds::create(&directory.0, Path::new(&templates), round, seed)?;
     let [_, _, high, low] = std::process::id().to_be_bytes();
     // Organisation-local scope. The last byte is even, so that line B and the snapshots differ in that byte
     // only.
@@ -155,13 +178,8 @@ pub fn run(port: u16, seed: u64) -> Result<Outcome, Failure> {
     );
     let receive = ReceiveLine::try_parse_from(words(&receive))
         .map_err(|error| Failure::Usage(format!("demo: {error}")))?;
-    let _feed = RestartedProcess::start(
-        program.clone(),
-        words(&format!(
-            "multicast -f {feed} --snapshots {snapshots} {lines} --rate {RATE} --loss {LOSS} \
-             --duplicate 1 --reorder 1 --seed {seed} --json -"
-        )),
-    );
+    let options = format!("{lines} --rate {RATE} --loss {LOSS} --duplicate 1 --reorder 1");
+    let _feed = send(program.clone(), rounds, options, seed);
     let _sessions = DemoSessions::start(&program, &directory.0, seed)?;
     tell!(
         "A feed of {RATE} packets/s. Lines A and B lose {} percent of the packets. Ctrl-C ends it.",

@@ -51,8 +51,9 @@ impl DemoSessions {
             "fix client {orders} --store {} --reliable --orders 100000000 --rate {RATE} --seed {seed}",
             file("client"),
         ));
-        let processes = [server, client]
-            .map(|arguments| RestartedProcess::start(program.to_owned(), arguments));
+        let processes = [server, client].map(|arguments| {
+            RestartedProcess::start(program.to_owned(), move || Some(arguments.clone()))
+        });
         tell!("A FIX session that loses messages and sends them again: http://{monitor}/#fix");
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {

@@ -5,6 +5,7 @@ mod snapshots;
 mod truth;
 
 pub use day::true_book_lines;
+pub use snapshots::SnapshotWriter;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -14,7 +15,6 @@ use crate::packet_file::{PacketFile, PacketFormat};
 use crate::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
 use day::DayArgs;
-use snapshots::SnapshotWriter;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_exchange::{CmeShape, Error, Feed, Generator, Options};
