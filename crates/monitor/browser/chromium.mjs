@@ -28,8 +28,29 @@ export async function open(browser, address, options) {
 /** Leaves a screenshot in a directory, if there is one. */
 export const shot = (page, directory, name) => directory && page.screenshot({ path: join(directory, `${name}.png`) });
 
-/** Fails if axe finds anything. */
+/** Fails unless every canvas of a view that is shown has been drawn: pixels of two colours at least. Returns their number. */
+export async function isPainted(page, view, classes) {
+  const canvases = await page.locator("canvas:visible").evaluateAll((all) => all.map((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const colours = new Set(new Uint32Array(data.buffer));
+    return { name: canvas.className, label: canvas.getAttribute("aria-label"), colours: [...colours].filter((colour) => colour >>> 24).length };
+  }));
+  for (const name of classes) assert.ok(canvases.some((canvas) => canvas.name === name), `${view} has no canvas ${name}`);
+  assert.deepEqual(canvases.filter(({ colours }) => colours < 2), [], `canvases of ${view} are blank`);
+  return canvases.length;
+}
+
+/** Fails if axe finds anything, in the dark or the light. */
 export async function isAccessible(page, view) {
+  const own = await page.evaluate(() => document.documentElement.className);
+  for (const scheme of ["dark", "light"]) {
+    await page.evaluate((scheme) => { document.documentElement.className = scheme; }, scheme);
+    await isAccessibleAsShown(page, `${view}, ${scheme},`);
+  }
+  await page.evaluate((own) => { document.documentElement.className = own; }, own);
+}
+
+async function isAccessibleAsShown(page, view) {
   // The policy of the page lets no script in but its own. The protocol of the browser is not bound by it.
   const session = await page.context().newCDPSession(page);
   const evaluate = (expression) => session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });

@@ -99,6 +99,7 @@ async function sessions(processes) {
   await until("messages after the reset", async () => { const { next_target, state } = await session(); return state === "logged_on" && next_target > 5; });
   done("FIX: logged out, back again, and numbers reset by the buttons");
   await chromium.isAccessible(page, "FIX");
+  await chromium.isPainted(page, "FIX", ["time"]);
   await chromium.shot(page, screenshots, "monitor-fix");
   assert.deepEqual(page.faults, []);
   done("FIX: disabled, numbers set, enabled with the right token alone; the resend is on the time line");
@@ -106,6 +107,7 @@ async function sessions(processes) {
 
 async function topics(processes) {
   const directory = `/dev/shm/tickwire-monitor-test-${process.pid}`;
+  processes.remove(directory);
   const groups = await lines();
   const [feed, templates] = [processes.file("f.bin"), processes.file("t.xml")];
   processes.run(`generate simple -n 200000 -o ${feed} --write-templates ${templates}`);

@@ -51,6 +51,12 @@ export class Processes {
     this.program = program;
     this.directory = mkdtempSync(join(tmpdir(), "tickwire-monitor-"));
     this.processes = [];
+    this.directories = [this.directory];
+  }
+
+  /** Removes a directory too once all processes have ended. */
+  remove(directory) {
+    this.directories.push(directory);
   }
 
   file(name) {
@@ -90,7 +96,7 @@ export class Processes {
     const isOver = ({ exitCode, signalCode }) => exitCode !== null || signalCode !== null;
     await until("all processes to end", () => this.processes.every(isOver), 5_000).catch(() => {});
     for (const child of this.processes) await this.end(child);
-    rmSync(this.directory, { recursive: true, force: true });
+    for (const directory of this.directories) rmSync(directory, { recursive: true, force: true });
   }
 }
 

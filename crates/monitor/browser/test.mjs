@@ -16,7 +16,7 @@ const begun = Date.now();
 const done = (what) => console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s  ${what}`);
 const open = (options) => chromium.open(browser, () => feed.address, options);
 const shot = (page, name) => chromium.shot(page, screenshots, name);
-const { isAccessible } = chromium;
+const { isAccessible, isPainted } = chromium;
 const number = (text) => Number(text.replaceAll(",", ""));
 
 /** What the page shows of a member of the state. */
@@ -169,6 +169,8 @@ try {
   await page.evaluate(() => scrollTo(0, 0));
   await shot(page, "monitor-feed");
   await isAccessible(page, "Feed");
+  const charts = await isPainted(page, "Feed", ["spark", "time", "histogram", "heat"]);
+  done(`Feed: ${charts} charts are drawn`);
   done("Feed: gaps are shown with how they were filled, and it is accessible");
   const live = await isAsTheApiSays(page, 70);
   done(`Feed: ${live} numbers on the page are those of the API while packets come`);
@@ -233,6 +235,8 @@ try {
   const compared = await isTrue(page);
   done(`${compared} counts on the page, in the API and in the metrics are equal`);
   await booksAreTrue(page);
+  // No book changes any more: the charts are those of the first update.
+  await isPainted(page, "Books that do not change", ["depth"]);
   done("every price, size and state of the Books view is the API's");
   await page.goto(`${feed.address}/#feed`);
   const { second } = (await feed.state()).channels[0];

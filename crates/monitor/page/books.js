@@ -93,7 +93,8 @@ export function booksView(root, app, [wantedChannel] = []) {
           h("label", { for: "only-stale" }, onlyStale, " stale only")),
         summary,
         h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Instruments" }, list),
-        h("div", { class: "tools" }, back, forth)),
+        h("div", { class: "tools" }, back, forth),
+        h("p", { class: "quiet" }, "Trades are kept only while somebody looks at books.")),
       h("div", {}, empty, ladders)),
   );
   list.parentElement.style.maxHeight = "62vh";

@@ -39,9 +39,10 @@ export function keyed(parent, items, key, make) {
       element = make(item);
       known.set(id, element);
     }
-    element.update?.(item);
+    // In the page before its first update: a chart that is not there has no size to draw in.
     if (element === at) at = at.nextElementSibling;
     else parent.insertBefore(element, at);
+    element.update?.(item);
   }
   for (const [id, element] of known) {
     if (wanted.has(id)) continue;

@@ -70,6 +70,9 @@ pub struct BusFacts {
     pub counts: Vec<(&'static str, u64)>,
     /// The publishers that a subscriber knows; empty for a publisher.
     pub publishers: Vec<PublisherState>,
+    /// Number of readers that matched after samples had been written, of the topic with the most of them; 0 for a
+    /// subscriber.
+    pub late_joiners: u64,
 }
 
 /// A topic, as the API shows it.
@@ -116,18 +119,10 @@ struct LatestBus {
     facts: BusFacts,
     published_ns: Option<u64>,
     rates: Rates,
-    /// Late joiners by topic.
-    late: Vec<u64>,
 }
 
 impl LatestBus {
     fn take(&mut self, now_ns: u64, facts: BusFacts) {
-        for (index, topic) in facts.topics.iter().enumerate() {
-            let before = self.facts.topics.get(index).copied().unwrap_or_default();
-            if let Some(late) = self.late.get_mut(index).filter(|_| before.samples > 0) {
-                *late += u64::from(topic.matched.saturating_sub(before.matched));
-            }
-        }
         self.rates.note(now_ns, facts.topics.iter().map(|topic| topic.samples).collect());
         self.facts = facts;
         self.published_ns = Some(now_ns);
@@ -159,10 +154,7 @@ impl LatestBus {
             },
             published_ms: age_ns.map(|age_ns| age_ns / 1_000_000),
             topics: self.description.topics.iter().enumerate().map(topic).collect(),
-            late_joiners: match role {
-                BusRole::Publisher => self.late.iter().copied().max().unwrap_or(0),
-                BusRole::Subscriber => 0,
-            },
+            late_joiners: self.facts.late_joiners,
             counts: self.facts.counts.iter().copied().collect(),
             publishers: self.facts.publishers.clone(),
         }
@@ -176,15 +168,8 @@ pub struct BusTap(Arc<Mutex<LatestBus>>);
 
 impl BusTap {
     pub(crate) fn new(description: BusDescription) -> Self {
-        let late = vec![0; description.topics.len()];
         let (facts, rates) = (BusFacts::default(), Rates::default());
-        Self(Arc::new(Mutex::new(LatestBus {
-            description,
-            facts,
-            published_ns: None,
-            rates,
-            late,
-        })))
+        Self(Arc::new(Mutex::new(LatestBus { description, facts, published_ns: None, rates })))
     }
 
     /// Publishes the counts as of `now_ns` of the monotonic clock.
@@ -199,18 +184,19 @@ impl BusTap {
     }
 }
 
+/// Returns the reason if the thread of a bus does not publish any more.
+pub(crate) fn stall(bus: &BusState) -> Option<String> {
+    let is_stalled = bus.status == "stalled";
+    is_stalled.then(|| format!("{}: its thread does not run, or a write waits", bus.role))
+}
+
 /// Returns the reasons why the data of a bus cannot be trusted.
 pub(crate) fn not_ready(bus: &BusState) -> Vec<String> {
     let name = bus.role;
-    let mut reasons = Vec::new();
-    match (bus.role, bus.status) {
-        (_, "stalled") => {
-            reasons.push(format!("{name}: its thread does not run, or a write waits"))
-        }
-        ("subscriber", _) if bus.topics.iter().all(|topic| topic.matched == 0) => {
-            reasons.push(format!("{name}: no publisher is there"));
-        }
-        _ => {}
+    let mut reasons = Vec::from_iter(stall(bus));
+    let has_peer = bus.topics.iter().any(|topic| topic.matched > 0);
+    if reasons.is_empty() && bus.role == "subscriber" && !has_peer {
+        reasons.push(format!("{name}: no publisher is there"));
     }
     let gone = bus.publishers.iter().filter(|publisher| publisher.standing == "gone").count();
     if gone > 0 {
@@ -229,21 +215,19 @@ mod tests {
 
     fn facts(samples: u64, matched: u32) -> BusFacts {
         let topics = vec![TopicFacts { samples, matched, has_backlog: Some(false) }];
-        BusFacts { topics, counts: vec![("dropped_samples", 2)], publishers: Vec::new() }
+        let counts = vec![("dropped_samples", 2)];
+        BusFacts { topics, counts, publishers: Vec::new(), late_joiners: 2 }
     }
 
     #[test]
-    fn readers_that_come_after_samples_are_late_joiners() {
+    fn a_publisher_that_stops_publishing_is_stalled() {
         let topics = vec!["Quote".to_owned()];
         let transport = "dds".to_owned();
         let tap = BusTap::new(BusDescription { role: BusRole::Publisher, transport, topics });
         assert_eq!(tap.state(0).status, "waiting");
-        tap.publish(100_000_000, facts(0, 2));
-        tap.publish(200_000_000, facts(10, 2));
-        assert_eq!(tap.state(200_000_000).late_joiners, 0);
-        // One reader leaves, two join.
-        tap.publish(300_000_000, facts(20, 1));
-        tap.publish(400_000_000, facts(30, 3));
+        for (tenth, samples) in [(1, 0), (2, 10), (3, 20), (4, 30)] {
+            tap.publish(tenth * 100_000_000, facts(samples, 2));
+        }
         let state = tap.state(500_000_000);
         assert_eq!((state.late_joiners, state.status), (2, "live"));
         assert_eq!(

@@ -41,6 +41,17 @@ impl fmt::Display for Unanswered {
 
 impl Error for Unanswered {}
 
+/// Returns the reason why there was no answer. A server that speaks TLS answers plain HTTP with an alert, which is no HTTP.
+fn described(error: &hyper::Error) -> String {
+    match error.is_parse() {
+        true => format!(
+            "the answer is not HTTP: the process seems to serve TLS (--monitor-tls-cert); processes of this page serve plain \
+             HTTP ({error})"
+        ),
+        false => error.to_string(),
+    }
+}
+
 impl MonitorTarget {
     /// Returns the JSON of `path`.
     ///
@@ -109,7 +120,7 @@ impl MonitorTarget {
                 .map_err(|error: hyper::Error| error.to_string())?;
             // The task of the connection ends with the answer.
             tokio::spawn(connection);
-            sender.send_request(request).await.map_err(|error| error.to_string())
+            sender.send_request(request).await.map_err(|error| described(&error))
         };
         let answered = match is_short {
             true => timeout(TIMEOUT, answered)

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tickwire_telemetry::http::Token;
 use tokio::sync::Mutex;
 
-use crate::assets;
 use crate::client::MonitorTarget;
 use crate::guard::{add_headers, check_site};
 use crate::requests::refused;
+use crate::{assets, errors};
 
 /// Most processes in a configuration file.
 const PROCESSES_MAX: usize = 64;
@@ -233,25 +233,29 @@ async fn pass_on(
 }
 
 /// Returns the routes of the page over several processes. With a token, all routes that reveal anything about the
-/// processes require it; FIX administration requires the token of its process.
-pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>) -> Router {
+/// processes require it; FIX administration requires the token of its process. `others` are further routes to protect in the
+/// same way, such as those of metrics.
+pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: Router) -> Router {
     let fleet = Arc::new(Fleet { processes, summary: Mutex::new(None) });
     let told = Router::new()
         .route("/api/v1/processes", get(self::processes))
         .route("/ready", get(ready))
         .route("/health", get(health))
-        .route("/p/{name}/{*path}", any(pass_on));
+        .route("/p/{name}/{*path}", any(pass_on))
+        .with_state(fleet.clone())
+        .merge(others);
     let told = match token {
         Some(token) => told.route_layer(from_fn_with_state(token, Token::check)),
         None => told,
     };
     // Without the token of the page: the process itself checks the request's token.
-    let administration = Router::new().route("/p/{name}/sessions/{*path}", any(pass_on));
+    let administration =
+        Router::new().route("/p/{name}/sessions/{*path}", any(pass_on)).with_state(fleet);
     told.merge(administration)
-        .with_state(fleet)
         .route_layer(from_fn(check_site))
         .route("/", get(assets::page_of_several))
         .route("/assets/{name}", get(assets::asset))
+        .layer(from_fn(errors::as_json))
         .layer(from_fn(add_headers))
 }
 

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::bus::{self, BusDescription, BusTap};
 use crate::channel::{Channel, ChannelDescription};
+use crate::fix;
 use crate::frames::{EncodedEvent, Frames};
 use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
@@ -81,7 +82,8 @@ impl MonitorBuilder {
         Tap::new(sender, wishes, board)
     }
 
-    /// Adds FIX sessions to the state.
+    /// Adds FIX sessions to the state. In the panel's array `sessions`, the members `name`, `state`, `enabled` and
+    /// `in_schedule` of each tell whether the process is ready.
     pub fn set_fix(&mut self, panel: Panel) {
         self.fix = Some(panel);
     }
@@ -227,14 +229,16 @@ impl Shared {
             self.channels().iter().map(|channel| channel.state(now_ns)).collect();
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
         let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
+        let fix = self.fix.as_ref().map(|panel| panel());
         let mut not_ready: Vec<String> = channels.iter().filter_map(not_ready).collect();
         not_ready.extend(bus.iter().flat_map(bus::not_ready));
+        not_ready.extend(fix.iter().flat_map(fix::not_ready));
         State {
             version,
             at_ms: unix_time().as_millis() as u64,
             process: Process { uptime_ms, not_ready, ..self.process.clone() },
             channels,
-            fix: self.fix.as_ref().map(|panel| panel()),
+            fix,
             bus,
             sender: self.sender.as_ref().map(|sender| sender.state(now_ns)),
         }

@@ -13,6 +13,7 @@ use tickwire_feed::market::BookKind;
 use tokio::time::{Instant, timeout_at};
 
 use crate::books::BookList;
+use crate::bus::stall;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
@@ -87,15 +88,13 @@ pub(crate) async fn openapi() -> Response {
     json_of(include_str!("../openapi.json"))
 }
 
-/// `GET /health`: whether the handlers run.
+/// `GET /health`: whether the threads that handlers and topics have run.
 pub(crate) async fn health(State(shared): Context) -> Response {
     let state = shared.state();
-    let stalled: Vec<_> =
-        state.channels.iter().filter(|channel| channel.status == "stalled").collect();
-    let reasons: Vec<String> = stalled
-        .iter()
-        .map(|channel| format!("{}: its handler does not run", channel.name))
-        .collect();
+    let stalled = state.channels.iter().filter(|channel| channel.status == "stalled");
+    let mut reasons: Vec<String> =
+        stalled.map(|channel| format!("{}: its handler does not run", channel.name)).collect();
+    reasons.extend(state.bus.iter().filter_map(stall));
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(json!({"healthy": reasons.is_empty(), "reasons": reasons}))).into_response()
 }

@@ -11,7 +11,7 @@ use tickwire_telemetry::http::Token;
 use crate::assets;
 use crate::guard::{BODY_BYTES_MAX, add_headers, check_length, check_site};
 use crate::monitor::{Monitor, Shared};
-use crate::{pasted, requests};
+use crate::{errors, pasted, requests};
 
 /// A route of the API.
 struct Endpoint {
@@ -64,6 +64,7 @@ impl Monitor {
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .route("/", get(assets::page))
             .route("/assets/{name}", get(assets::asset))
+            .layer(from_fn(errors::as_json))
             .layer(from_fn(add_headers))
     }
 }

@@ -1,12 +1,39 @@
 //! Lines on standard error.
 
-/// Writes a line to standard error. If that fails, the line is dropped: a command's work and exit status do
-/// not depend on whether its remarks can be written.
+use std::fmt::Arguments;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True if logs are JSON: remarks are written like them.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Writes remarks as JSON log lines from now on.
+pub fn write_json() {
+    IS_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Writes a line to standard error. If that fails, the line is dropped: a command's work and exit status do not depend on
+/// whether its remarks can be written.
+pub fn remark(level: &str, text: Arguments<'_>) {
+    let _ = writeln!(anstream::stderr().lock(), "{}", line(level, text));
+}
+
+/// Returns a line as text, or as a JSON object with the members of log lines.
+pub fn line(level: &str, text: Arguments<'_>) -> String {
+    let text = text.to_string();
+    if !IS_JSON.load(Ordering::Relaxed) {
+        return text;
+    }
+    let at = jiff::Timestamp::now().to_string();
+    serde_json::json!({"timestamp": at, "level": level, "message": text, "target": "tickwire"})
+        .to_string()
+}
+
+/// Writes a remark.
 macro_rules! tell {
-    ($($argument:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(anstream::stderr().lock(), $($argument)*);
-    }};
+    ($($argument:tt)*) => {
+        $crate::console::remark("INFO", format_args!($($argument)*))
+    };
 }
 
 pub(crate) use tell;

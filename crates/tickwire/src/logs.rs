@@ -1,5 +1,6 @@
 //! Logs to standard error, at the requested level.
 
+use crate::console;
 use crate::failure::Failure;
 use std::env;
 use std::io::{self, IsTerminal};
@@ -19,7 +20,7 @@ const COMPILER: &str = "cranelift";
 pub enum LogFormat {
     /// Lines for people.
     Text,
-    /// One JSON object per line.
+    /// One JSON object per line, for remarks such as the monitor's address too.
     Json,
 }
 
@@ -46,6 +47,9 @@ pub fn begin(filter: Option<&str>, format: LogFormat) -> Result<(), Failure> {
         .with_writer(io::stderr)
         // Otherwise a log line that cannot be written, as on a full disk, would panic the logging thread.
         .log_internal_errors(false);
+    if format == LogFormat::Json {
+        console::write_json();
+    }
     let layer = match format {
         LogFormat::Text => layer.with_ansi(io::stderr().is_terminal()).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).boxed(),

@@ -75,8 +75,8 @@ fn main() -> ExitCode {
     match begun.and_then(|()| run(command_line.command)) {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
-            if let Failure::Data(text) | Failure::Usage(text) = &failure {
-                tell!("tickwire: {text}");
+            if let Some(text) = failure.text() {
+                console::remark("ERROR", format_args!("tickwire: {text}"));
             }
             failure.status()
         }

@@ -239,6 +239,79 @@ fn dashboards_ask_for_metrics_that_exist() {
 }
 
 #[test]
+fn everything_that_is_known_of_topics_is_on_the_dashboard_and_losses_alert() {
+    let dashboard = read(&ops().join("grafana/dashboards/dds.json"));
+    let alerts = read(&ops().join("prometheus/alerts.yml"));
+    for name in exported().into_keys() {
+        let is_of_topics =
+            name.starts_with("tickwire_publish_") || name.starts_with("tickwire_subscribe_");
+        // Times are on other dashboards, by their distributions.
+        if is_of_topics && !name.contains("_seconds") {
+            assert!(dashboard.contains(&name), "{name} is on no panel");
+        }
+    }
+    for name in ["subscribe_lost_samples", "subscribe_gone_publishers", "publish_dropped_samples"] {
+        assert!(alerts.contains(&format!("increase(tickwire_{name}_total[")), "{name}");
+    }
+}
+
+/// Returns the text of each systemd unit by name.
+fn units() -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(ops().join("systemd")).unwrap();
+    let unit = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, read(&path))
+    };
+    entries.map(|entry| unit(entry.unwrap().path())).collect()
+}
+
+#[test]
+fn each_unit_has_a_port_of_its_own_that_prometheus_scrapes() {
+    let config = read(&ops().join("prometheus/prometheus.yml"));
+    let mut ports = BTreeSet::new();
+    for (name, text) in units() {
+        let port = between(&text, "MONITOR=", "\n");
+        let port: String = port[0].chars().take_while(char::is_ascii_digit).collect();
+        assert!(text.contains("--monitor ${MONITOR}"), "{name}");
+        assert!(config.contains(&format!("\"127.0.0.1:{port}\"")), "{name}: {port} is not scraped");
+        let kind = name.trim_end_matches(".service");
+        assert!(config.contains(&format!("{port} {kind}")), "{name}: not in the table of ports");
+        assert!(ports.insert(port.clone()), "{name}: {port} is another unit's too");
+    }
+    assert_eq!(
+        between(&config, "\"127.0.0.1:", "\"").len(),
+        ports.len(),
+        "a target without a unit"
+    );
+}
+
+#[test]
+fn systemd_accepts_the_units() {
+    let folder = std::env::temp_dir().join(format!("tickwire-units-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in units() {
+        // The program of the unit need not be installed.
+        let path = folder.join(name.replace('@', "@one"));
+        std::fs::write(&path, text.replace("/usr/bin/tickwire", "/bin/true")).unwrap();
+        let verify = std::process::Command::new("systemd-analyze")
+            .args(["verify", "--man=no"])
+            .arg(&path)
+            .output();
+        let Ok(output) = verify else {
+            tickwire_testing::skip(
+                tickwire_testing::Need::Programs,
+                "systemd-analyze is not installed",
+            );
+            break;
+        };
+        // Unknown keys are warnings only.
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.trim().is_empty(), "{name}: {text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn alerts_ask_for_metrics_that_exist() {
     let samples = exported();
     let text = read(&ops().join("prometheus/alerts.yml"));

@@ -35,9 +35,9 @@ function keyed(parent, items, key, make) {
       element2 = make(item);
       known.set(id, element2);
     }
-    element2.update?.(item);
     if (element2 === at) at = at.nextElementSibling;
     else parent.insertBefore(element2, at);
+    element2.update?.(item);
   }
   for (const [id, element2] of known) {
     if (wanted.has(id)) continue;
@@ -544,7 +544,8 @@ function booksView(root2, app2, [wantedChannel] = []) {
         ),
         summary,
         h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Instruments" }, list),
-        h("div", { class: "tools" }, back, forth)
+        h("div", { class: "tools" }, back, forth),
+        h("p", { class: "quiet" }, "Trades are kept only while somebody looks at books.")
       ),
       h("div", {}, empty, ladders)
     )
@@ -1668,7 +1669,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
           names.length > 1 && channels,
           h("label", { class: "push", for: "hold" }, hold, " hold the list")
         ),
-        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones."),
+        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones, which are kept only while somebody looks. Packets over 9,216 bytes are not kept."),
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)
       ),
       h("div", {}, detail)

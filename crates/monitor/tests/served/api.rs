@@ -1,11 +1,15 @@
 //! Answers of the API, and whether they match its description.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::common::{TEMPLATES, feed, get, message, post, wait, wait_while};
+use crate::common::{
+    Answer, TEMPLATES, feed, get, get_with, message, post, send, serve, token, wait, wait_while,
+};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::{Gap, Line};
-use tickwire_monitor::endpoints;
+use tickwire_host::clock::monotonic_ns;
+use tickwire_monitor::{BusDescription, BusFacts, BusRole, MonitorBuilder, endpoints};
 
 fn document() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
@@ -70,7 +74,9 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
 #[test]
 fn the_document_has_the_routes() {
     let document = document();
-    let paths = document["paths"].as_object().unwrap();
+    let mut paths = document["paths"].as_object().unwrap().clone();
+    // Routes of other crates, which a process serves beside those of the monitor.
+    paths.retain(|path, _| path != "/metrics" && !path.starts_with("/sessions"));
     let described: Vec<(String, String)> = paths
         .iter()
         .flat_map(|(path, methods)| {
@@ -123,6 +129,104 @@ fn answers_are_as_the_document_says() {
     let answer = post(address, "/api/v1/explain", "Content-Type: application/json\r\n", &body);
     let schema = &document["components"]["schemas"]["Explanation"];
     check(&document, schema, &answer.json()["explanation"], "explain");
+}
+
+/// Compares an answer with the description of its status.
+fn check_error(document: &Value, method: &str, path: &str, answer: &Answer, status: u16) {
+    assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
+    let described = &document["paths"][path][method]["responses"][status.to_string()];
+    let described = resolved(document, described);
+    let schema = &described["content"]["application/json"]["schema"];
+    assert_eq!(schema["$ref"], "#/components/schemas/Error", "{method} {path} {status}");
+    assert!(answer.head.contains("content-type: application/json"), "{}", answer.head);
+    check(document, schema, &answer.json(), &format!("{method} {path} {status}"));
+}
+
+#[test]
+fn errors_are_as_the_document_says() {
+    let (_feed, open) = feed();
+    let guarded = serve(MonitorBuilder::new("test", "0"), Some(token("errors")));
+    let document = document();
+    let address = open.server.address();
+    let ask = |address: SocketAddr, method: &str, path: &str, headers: &str| {
+        let path = path.replace("{id}", "1").replace("{instrument}", "1");
+        let method = method.to_uppercase();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        send(address, head.as_bytes())
+    };
+    let others = [("get", "/metrics")];
+    for (method, path) in endpoints().into_iter().chain(others) {
+        let wrong = if method == "get" { "delete" } else { "get" };
+        let answer = ask(address, wrong, path, "");
+        assert!(answer.head.contains("allow: "), "{}", answer.head);
+        check_error(&document, method, path, &answer, 405);
+        let origin = "Origin: http://evil.example\r\n";
+        check_error(&document, method, path, &ask(address, method, path, origin), 403);
+        let answer = ask(guarded.server.address(), method, path, "");
+        check_error(&document, method, path, &answer, 401);
+    }
+    for (path, asked, status) in [
+        ("/api/v1/books", "/api/v1/books?limit=x", 400),
+        ("/api/v1/books", "/api/v1/books?channel=x", 404),
+        ("/api/v1/books/{instrument}", "/api/v1/books/x", 400),
+        ("/api/v1/books/{instrument}", "/api/v1/books/1?kind=x", 400),
+        ("/api/v1/books/{instrument}", "/api/v1/books/99", 404),
+        ("/api/v1/history", "/api/v1/history?seconds=-1", 400),
+        ("/api/v1/history", "/api/v1/history?format=x", 400),
+        ("/api/v1/packets", "/api/v1/packets?channel=x", 404),
+        ("/api/v1/packets/{id}", "/api/v1/packets/x", 400),
+        ("/api/v1/packets/{id}", "/api/v1/packets/99999", 404),
+        ("/api/v1/stream", "/api/v1/stream?of=x", 400),
+        ("/api/v1/stream", "/api/v1/stream?channel=x", 404),
+    ] {
+        check_error(&document, "get", path, &get(address, asked), status);
+    }
+    let nowhere = get(address, "/api/v1/nowhere");
+    assert!(nowhere.status == 404 && nowhere.json()["error"].is_string(), "{}", nowhere.body);
+}
+
+#[test]
+fn requests_without_the_right_token_are_counted() {
+    let right = token("counted");
+    let served = serve(MonitorBuilder::new("test", "0"), Some(right.clone()));
+    let address = served.server.address();
+    let shown = format!("Authorization: Bearer {}\r\n", right.expose());
+    let count = || {
+        let text = get_with(address, "/metrics", &shown).body;
+        let name = "tickwire_http_unauthorized_requests_total ";
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{text}")).parse::<u64>().unwrap()
+    };
+    let before = count();
+    assert_eq!(get(address, "/api/v1/state").status, 401);
+    assert_eq!(get_with(address, "/ready", "Authorization: Bearer x\r\n").status, 401);
+    assert!(count() >= before + 2, "{before} {}", count());
+}
+
+#[test]
+fn health_and_readiness_name_stalled_topics_and_sessions_that_are_down() {
+    let mut builder = MonitorBuilder::new("test", "0");
+    let tap = builder.set_bus(BusDescription {
+        role: BusRole::Publisher,
+        transport: "shm".to_owned(),
+        topics: vec!["Quote".to_owned()],
+    });
+    let session = |name: &str, state: &str, is_open: bool| json!({"name": name, "state": state, "enabled": true, "in_schedule": is_open});
+    builder.set_fix(Box::new(move || {
+        json!({"sessions": [session("UP", "logged_on", true), session("DOWN", "disconnected", true), session("CLOSED", "disconnected", false)]})
+    }));
+    let served = serve(builder, None);
+    let address = served.server.address();
+    tap.publish(monotonic_ns(), BusFacts::default());
+    assert_eq!(get(address, "/health").status, 200);
+    let ready = get(address, "/ready");
+    assert_eq!((ready.status, &ready.json()["reasons"]), (503, &json!(["DOWN: not logged on"])));
+    // The thread stops publishing.
+    let stalled = json!(["publisher: its thread does not run, or a write waits"]);
+    wait(address, |state| state["bus"]["status"] == "stalled");
+    let health = get(address, "/health");
+    assert_eq!((health.status, &health.json()["reasons"]), (503, &stalled));
+    assert_eq!(get(address, "/ready").json()["reasons"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -133,6 +133,15 @@ pub fn serve(builder: MonitorBuilder, token: Option<Token>) -> Served {
     Served { server, _monitor: monitor }
 }
 
+/// Returns a token that no other test uses.
+pub fn token(name: &str) -> Token {
+    let folder = std::env::temp_dir().join(format!("tickwire-token-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let token = Token::of_file(&folder.join("token")).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    token
+}
+
 /// Returns a feed that has received some packets, and its monitor.
 pub fn feed() -> (Feed, Served) {
     let mut builder = MonitorBuilder::new("test", "0.0.0");

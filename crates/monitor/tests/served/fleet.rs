@@ -2,18 +2,10 @@
 
 use std::net::SocketAddr;
 
-use crate::common::{Served, get, get_with, serve};
+use crate::common::{Served, get, get_with, serve, token};
 use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
 use tickwire_telemetry::http::{HttpServer, Token};
-
-/// Returns a token that no other test uses.
-fn token(name: &str) -> Token {
-    let folder = std::env::temp_dir().join(format!("tickwire-fleet-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let token = Token::of_file(&folder.join("token")).unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
-    token
-}
+use tickwire_telemetry::metrics::Metrics;
 
 fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProcess {
     FleetProcess { name: name.to_owned(), target: MonitorTarget { address, token } }
@@ -30,7 +22,9 @@ fn fleet(own: Option<Token>) -> (HttpServer, [Served; 2]) {
         process("closed", closed.server.address(), Some(guarded)),
         process("gone", gone, None),
     ];
-    let server = HttpServer::serve("0".parse().unwrap(), fleet_routes(processes, own)).unwrap();
+    let metrics = Metrics::new().routes();
+    let server =
+        HttpServer::serve("0".parse().unwrap(), fleet_routes(processes, own, metrics)).unwrap();
     (server, [open, closed])
 }
 
@@ -46,6 +40,7 @@ fn each_process_is_shown_and_passed_on() {
     assert_eq!(ready.status, 503);
     assert!(ready.body.contains("gone: "), "{}", ready.body);
     assert_eq!(get(address, "/health").status, 200);
+    assert_eq!(get(address, "/metrics").status, 200);
     // The page adds the token of a process and never reveals it.
     for name in ["open", "closed"] {
         let state = get(address, &format!("/p/{name}/api/v1/state"));
@@ -87,11 +82,40 @@ fn the_page_over_all_has_a_token_of_its_own() {
     let address = server.address();
     let right = format!("Authorization: Bearer {}\r\n", own.expose());
     let wrong = "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n";
-    for path in ["/api/v1/processes", "/ready", "/p/closed/api/v1/state", "/p/open/metrics"] {
+    for path in
+        ["/api/v1/processes", "/ready", "/p/closed/api/v1/state", "/p/open/metrics", "/metrics"]
+    {
         assert_eq!(get(address, path).status, 401, "{path}");
         assert_eq!(get_with(address, path, wrong).status, 401, "{path}");
         assert_ne!(get_with(address, path, &right).status, 401, "{path}");
     }
     // The viewer's token is not the token of the process; the page replaces it.
     assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
+}
+
+#[test]
+fn a_process_that_speaks_tls_is_named_as_such() {
+    // What a TLS server answers to plain HTTP: an alert.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let alert = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        std::io::Read::read(&mut stream, &mut [0; 1024]).unwrap();
+        std::io::Write::write_all(&mut stream, &[21, 3, 3, 0, 2, 2, 22]).unwrap();
+    });
+    let processes = vec![process("guarded", address, None)];
+    let routes = fleet_routes(processes, None, Metrics::new().routes());
+    let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+    let ready = get(server.address(), "/ready");
+    assert!(ready.status == 503 && ready.body.contains("seems to serve TLS"), "{}", ready.body);
+    alert.join().unwrap();
+}
+
+#[test]
+fn errors_are_objects() {
+    let (server, _served) = fleet(None);
+    for path in ["/nowhere", "/p/open/assets/app.js", "/p/open/api/v1/nowhere"] {
+        let answer = get(server.address(), path);
+        assert!(answer.status == 404 && answer.json()["error"].is_string(), "{path}");
+    }
 }

@@ -8,24 +8,31 @@
 
 mod address;
 mod host;
+mod refused;
 mod tls;
 mod token;
 
 pub use address::{HttpAddress, UnknownAddress};
+pub(crate) use refused::unauthorized_requests;
 pub use tls::HttpTls;
 pub use token::Token;
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use refused::{HttpPeer, note_handshake};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -33,7 +40,8 @@ use tokio::time::timeout;
 
 use tickwire_host::{Action, Error};
 
-/// Most connections at the same time; one more closes the oldest.
+/// Most connections at the same time. One more closes the oldest of those that have sent no head of a request, or the oldest of
+/// all.
 const CONNECTIONS_MAX: usize = 64;
 /// Time limit for receiving the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -120,49 +128,81 @@ impl HttpServer {
     }
 }
 
+/// A connection that was accepted.
+struct OpenConnection {
+    task: AbortHandle,
+    /// True once the head of its request has arrived.
+    has_asked: Arc<AtomicBool>,
+}
+
+/// Closes the oldest connection that has sent no head of a request; if all have, the oldest.
+fn close_one(open: &mut VecDeque<OpenConnection>) {
+    let silent = open.iter().position(|of| !of.has_asked.load(Ordering::Relaxed));
+    if let Some(closed) = open.remove(silent.unwrap_or(0)) {
+        closed.task.abort();
+    }
+}
+
 /// Accepts connections. Their number and the time of each are bounded.
 async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut open: VecDeque<AbortHandle> = VecDeque::new();
+    let mut open: VecDeque<OpenConnection> = VecDeque::new();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        open.retain(|connection| !connection.is_finished());
-        if open.len() == CONNECTIONS_MAX
-            && let Some(oldest) = open.pop_front()
-        {
-            oldest.abort();
+        open.retain(|connection| !connection.task.is_finished());
+        if open.len() == CONNECTIONS_MAX {
+            close_one(&mut open);
         }
         // An event that follows another one is sent at once (Nagle's algorithm would wait for an acknowledgement).
         let _ = stream.set_nodelay(true);
-        let (routes, tls) = (routes.clone(), tls.clone());
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let (tls, asked) =
+            (tls.clone(), ConnectionContext { peer, routes: routes.clone(), has_asked });
+        let has_asked = asked.has_asked.clone();
         let served = tokio::spawn(async move {
             match tls {
-                None => serve_connection(stream, routes).await,
+                None => serve_connection(stream, asked).await,
                 Some(HttpTls(acceptor)) => {
-                    // A client without a valid certificate is not an error.
-                    if let Ok(Ok(stream)) = timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
-                        serve_connection(stream, routes).await;
+                    match timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
+                        Ok(Ok(stream)) => serve_connection(stream, asked).await,
+                        Ok(Err(error)) => note_handshake(peer, &error),
+                        // A client that says nothing is not an error.
+                        Err(_) => {}
                     }
                 }
             }
         });
-        open.push_back(served.abort_handle());
+        open.push_back(OpenConnection { task: served.abort_handle(), has_asked });
     }
+}
+
+/// The client of a connection, and the routes that answer its request.
+struct ConnectionContext {
+    peer: SocketAddr,
+    routes: Router,
+    has_asked: Arc<AtomicBool>,
 }
 
 /// Serves the single request of a connection.
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    routes: Router,
+    asked: ConnectionContext,
 ) {
+    let ConnectionContext { peer, routes, has_asked } = asked;
+    let routes = TowerToHyperService::new(routes);
+    let answer = service_fn(move |mut request: hyper::Request<Incoming>| {
+        has_asked.store(true, Ordering::Relaxed);
+        request.extensions_mut().insert(HttpPeer(peer));
+        routes.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .keep_alive(false)
         .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(TokioIo::new(stream), answer);
     // A client that disconnects or takes too long is not an error.
     let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
@@ -235,6 +275,57 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_ask_for_nothing_close_no_open_answer() {
+        let answer = || async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            "late"
+        };
+        let routes = Router::new().route("/", get(answer));
+        let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+        let mut open = TcpStream::connect(server.address()).unwrap();
+        write!(open, "GET / HTTP/1.0\r\n\r\n").unwrap();
+        // The server has read the request by then.
+        thread::sleep(Duration::from_millis(200));
+        let connect = |_| TcpStream::connect(server.address()).unwrap();
+        let idle: Vec<_> = (0..2 * CONNECTIONS_MAX).map(connect).collect();
+        let mut text = String::new();
+        open.read_to_string(&mut text).unwrap();
+        assert!(text.ends_with("late"), "{text}");
+        drop(idle);
+    }
+
+    static LOG: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+
+    /// Keeps log lines in [`LOG`].
+    struct LogLines;
+
+    impl tracing::Subscriber for LogLines {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+        fn event(&self, event: &tracing::Event<'_>) {
+            let mut text = String::new();
+            event.record(&mut |_: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+                text += &format!("{value:?}");
+            });
+            LOG.lock().unwrap().push(text);
+        }
+
+        fn enter(&self, _: &tracing::span::Id) {}
+
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    #[test]
     fn over_tls_only_clients_with_a_certificate_are_answered() {
         use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
         use rustls::pki_types::{PrivateKeyDer, ServerName};
@@ -291,8 +382,19 @@ mod tests {
             let _ = stream.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         };
+        // No other test has handshakes, so the first warning is not held back.
+        tracing::subscriber::set_global_default(LogLines).unwrap();
         assert!(ask(with).ends_with("here"));
         assert_eq!(ask(without), "");
+        let begun = Instant::now();
+        let is_logged = || {
+            let lines = LOG.lock().unwrap();
+            lines.iter().any(|line| line.contains("127.0.0.1:") && line.contains("certificate"))
+        };
+        while !is_logged() {
+            assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", LOG.lock().unwrap());
+            thread::sleep(Duration::from_millis(10));
+        }
         // A client that does not speak TLS gets no answer either.
         let mut plain = TcpStream::connect(server.address()).unwrap();
         let _ = write!(plain, "GET / HTTP/1.0\r\n\r\n");

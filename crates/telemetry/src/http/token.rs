@@ -13,6 +13,8 @@ use axum::response::{IntoResponse, Response};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
+use super::refused::note_unauthorized;
+
 /// Permission bits of a file for its group and for others.
 const OTHERS: u32 = 0o077;
 /// Number of random bytes in a new token.
@@ -108,6 +110,7 @@ impl Token {
         if token.is_shown(request.headers()) {
             return next.run(request).await;
         }
+        note_unauthorized(&request, request.headers().contains_key(header::AUTHORIZATION));
         let wanted = [(header::WWW_AUTHENTICATE, "Bearer")];
         let error = json!({"error": "send the token: Authorization: Bearer TOKEN"});
         (StatusCode::UNAUTHORIZED, wanted, Json(error)).into_response()

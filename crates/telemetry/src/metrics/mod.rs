@@ -29,6 +29,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use tickwire_host::process;
 
+use crate::http::unauthorized_requests;
+
 /// Labels and their values.
 type Labels = Vec<(String, String)>;
 type Counters = Family<Labels, counter::Counter<u64, AtomicU64>>;
@@ -87,6 +89,7 @@ struct Inner {
     seconds: BTreeMap<String, Seconds>,
     distributions: BTreeMap<String, Distributions>,
     memory: gauge::Gauge<i64, AtomicI64>,
+    unauthorized: Counter,
 }
 
 impl Default for Inner {
@@ -95,6 +98,9 @@ impl Default for Inner {
         let memory = gauge::Gauge::default();
         let help = "Resident memory of the process";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
+        let unauthorized = counter::Counter::<u64, AtomicU64>::default();
+        let help = "Requests to the HTTP servers of the process without the right token";
+        registry.register("http_unauthorized_requests", help, unauthorized.clone());
         Self {
             registry,
             counters: BTreeMap::new(),
@@ -102,6 +108,7 @@ impl Default for Inner {
             seconds: BTreeMap::new(),
             distributions: BTreeMap::new(),
             memory,
+            unauthorized: Counter(unauthorized),
         }
     }
 }
@@ -113,7 +120,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Creates a set that has only one metric: the memory of the process.
+    /// Creates a set with the metrics that every process has: its memory, and HTTP requests without the right token.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,6 +181,7 @@ impl Metrics {
         let inner = self.lock();
         let memory = process::resident_bytes().and_then(|bytes| i64::try_from(bytes).ok());
         inner.memory.set(memory.unwrap_or(0));
+        inner.unauthorized.set(unauthorized_requests());
         let mut text = String::new();
         match text::encode(&mut text, &inner.registry) {
             Ok(()) => text,

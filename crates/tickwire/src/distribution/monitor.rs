@@ -1,32 +1,34 @@
-//! Publishes the topics of a bus to the monitor.
+//! What the middleware says of the topics of a bus: for the metrics, and for the monitor if there is one.
 
 use tickwire_distribution::TopicSet;
 use tickwire_host::clock::monotonic_ns;
-use tickwire_monitor::{BusDescription, BusFacts, BusRole, BusTap, MonitorBuilder};
+use tickwire_monitor::{BusDescription, BusFacts, BusRole, BusTap, MonitorBuilder, TopicFacts};
 
 /// Interval at which the middleware is queried for matched peers, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// The connection to the monitor, and the last answer of the middleware.
-pub struct BusMonitor {
-    tap: BusTap,
+/// The last answer of the middleware, and the connection to the monitor.
+#[derive(Default)]
+pub struct BusWatch {
+    tap: Option<BusTap>,
     looked_ns: Option<u64>,
     matched: Vec<u32>,
     backlogs: Vec<bool>,
+    late: LateJoiners,
 }
 
-impl BusMonitor {
+impl BusWatch {
     /// Adds the topics to a monitor.
-    pub fn new(
+    pub fn tell_monitor(
+        &mut self,
         builder: &mut MonitorBuilder,
         role: BusRole,
         transport: &str,
         sets: &[TopicSet],
-    ) -> Self {
+    ) {
         let topics = sets.iter().map(|set| set.name.clone()).collect();
         let description = BusDescription { role, transport: transport.to_owned(), topics };
-        let tap = builder.set_bus(description);
-        Self { tap, looked_ns: None, matched: Vec::new(), backlogs: Vec::new() }
+        self.tap = Some(builder.set_bus(description));
     }
 
     /// Queries the middleware for matched peers and backlogs by topic set, at most once per [`LOOK_NS`].
@@ -41,18 +43,63 @@ impl BusMonitor {
         }
     }
 
-    /// Returns the number of matched peers of a topic set.
-    pub fn matched(&self, set: usize) -> u32 {
-        self.matched.get(set).copied().unwrap_or(0)
+    /// Returns the facts of the topics, which have so many samples each.
+    pub fn topics(&self, samples: &[u64]) -> Vec<TopicFacts> {
+        let topic = |(set, samples): (usize, &u64)| TopicFacts {
+            samples: *samples,
+            matched: self.matched.get(set).copied().unwrap_or(0),
+            has_backlog: self.backlogs.get(set).copied(),
+        };
+        samples.iter().enumerate().map(topic).collect()
     }
 
-    /// Returns true if samples of a topic set are not acknowledged yet; `None` if unknown.
-    pub fn has_backlog(&self, set: usize) -> Option<bool> {
-        self.backlogs.get(set).copied()
+    /// Counts readers that matched since the last call although samples had been written before. Returns their number since
+    /// the start, of the topic with the most of them.
+    pub fn late_joiners(&mut self, topics: &[TopicFacts]) -> u64 {
+        self.late.count(topics)
     }
 
-    /// Publishes the counts to the monitor.
+    /// Publishes the counts to the monitor, if there is one.
     pub fn publish(&self, facts: BusFacts) {
-        self.tap.publish(monotonic_ns(), facts);
+        if let Some(tap) = &self.tap {
+            tap.publish(monotonic_ns(), facts);
+        }
+    }
+}
+
+/// Readers that matched after samples had been written, by topic.
+#[derive(Default)]
+struct LateJoiners {
+    before: Vec<TopicFacts>,
+    counts: Vec<u64>,
+}
+
+impl LateJoiners {
+    fn count(&mut self, topics: &[TopicFacts]) -> u64 {
+        self.counts.resize(topics.len(), 0);
+        for (index, topic) in topics.iter().enumerate() {
+            let before = self.before.get(index).copied().unwrap_or_default();
+            if before.samples > 0 {
+                self.counts[index] += u64::from(topic.matched.saturating_sub(before.matched));
+            }
+        }
+        topics.clone_into(&mut self.before);
+        self.counts.iter().copied().max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_that_come_after_samples_are_late_joiners() {
+        let mut late = LateJoiners::default();
+        let facts = |samples, matched| TopicFacts { samples, matched, has_backlog: None };
+        assert_eq!(late.count(&[facts(0, 2)]), 0);
+        assert_eq!(late.count(&[facts(10, 2)]), 0);
+        // One reader leaves, two join.
+        assert_eq!(late.count(&[facts(20, 1)]), 0);
+        assert_eq!(late.count(&[facts(30, 3)]), 2);
     }
 }

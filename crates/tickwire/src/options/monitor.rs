@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use tickwire_monitor::{FleetProcess, Monitor, MonitorBuilder, Router, fleet_routes};
 use tickwire_telemetry::http::{HttpAddress, HttpServer, HttpTls, Token};
+use tickwire_telemetry::metrics::Metrics;
 
 /// The monitor server.
 #[derive(Clone, Debug, clap::Args)]
@@ -116,7 +117,12 @@ impl MonitorArgs {
     ) -> Result<HttpServer, Failure> {
         let address = self.monitor.unwrap_or(default);
         let token = self.token_for(address)?;
-        self.serve_at(address, token.is_some(), fleet_routes(processes, token))
+        let metrics = Metrics::new();
+        let version = env!("CARGO_PKG_VERSION");
+        let labels = [("version", version), ("command", "monitor")];
+        metrics.gauge("build_info", "Version and command of the process; always 1", &labels).set(1);
+        let routes = fleet_routes(processes, token.clone(), metrics.routes());
+        self.serve_at(address, token.is_some(), routes)
     }
 
     /// Returns the token of viewers. An address that other machines can reach requires a token or client certificates.

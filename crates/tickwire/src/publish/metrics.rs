@@ -1,20 +1,25 @@
 //! Metrics of a publisher, for Prometheus and the monitor.
 
 use super::engine::{DECODE, PUBLISHED, Publishing};
-use crate::distribution::{BusMonitor, DistributionMetrics};
+use crate::distribution::{BusWatch, DistributionMetrics};
 use tickwire_distribution::TopicSet;
-use tickwire_monitor::{BusFacts, BusRole, MessageTimes, MonitorBuilder, TopicFacts};
-use tickwire_telemetry::metrics::{Counter, Metrics};
+use tickwire_monitor::{BusFacts, BusRole, MessageTimes, MonitorBuilder};
+use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
 
 /// Counters and distributions of a publisher, beside those of its feed.
 pub struct PublishMetrics {
     all: Metrics,
     written: Vec<Counter>,
+    /// Matched subscribers by topic.
+    matched: Vec<Gauge>,
+    /// Whether samples are not acknowledged, by topic.
+    unacknowledged: Vec<Gauge>,
+    late: Counter,
     dropped: Counter,
     stalled: Counter,
     refused: Counter,
     times: DistributionMetrics,
-    monitor: Option<BusMonitor>,
+    watch: BusWatch,
 }
 
 impl PublishMetrics {
@@ -25,8 +30,20 @@ impl PublishMetrics {
             let labels = [("kind", set.name.as_str())];
             all.counter("publish_written_samples", "Samples written", &labels)
         };
+        let gauges = |name: &str, help: &str| {
+            sets.iter().map(|set| all.gauge(name, help, &[("kind", set.name.as_str())])).collect()
+        };
         let counter = |name, help| all.counter(name, help, &[]);
         Self {
+            matched: gauges("publish_matched_subscribers", "Readers that match the writer"),
+            unacknowledged: gauges(
+                "publish_unacknowledged_topics",
+                "1 while a reliable reader has samples still to acknowledge",
+            ),
+            late: counter(
+                "publish_late_joiners",
+                "Readers that matched after samples were written, of the topic with most of them",
+            ),
             written: sets.iter().map(written).collect(),
             dropped: counter(
                 "publish_dropped_samples",
@@ -35,7 +52,7 @@ impl PublishMetrics {
             stalled: counter("publish_stalled_writes", "Writes that had to wait for a subscriber"),
             refused: counter("publish_refused_messages", "Messages with values no sample can hold"),
             times: DistributionMetrics::new(&all, "publish"),
-            monitor: None,
+            watch: BusWatch::default(),
             all,
         }
     }
@@ -58,7 +75,7 @@ impl PublishMetrics {
         transport: &str,
         sets: &[TopicSet],
     ) {
-        self.monitor = Some(BusMonitor::new(builder, BusRole::Publisher, transport, sets));
+        self.watch.tell_monitor(builder, BusRole::Publisher, transport, sets);
     }
 
     /// Publishes the current counts.
@@ -72,26 +89,28 @@ impl PublishMetrics {
             }
             self.dropped.set(counters.dropped);
             self.stalled.set(counters.stalls);
-            if let Some(monitor) = &mut self.monitor {
-                // If the middleware does not answer, its last answer stays.
-                monitor.look(|| Some((publisher.matched().ok()?, publisher.backlogs().ok()?)));
-                let topic = |(index, samples): (usize, &u64)| TopicFacts {
-                    samples: *samples,
-                    matched: monitor.matched(index),
-                    has_backlog: monitor.has_backlog(index),
-                };
-                let facts = BusFacts {
-                    topics: counters.written.iter().enumerate().map(topic).collect(),
-                    counts: vec![
-                        ("dropped_samples", counters.dropped),
-                        ("stalled_writes", counters.stalls),
-                        ("refused_messages", refused),
-                        ("unlisted_samples", counters.unlisted),
-                    ],
-                    publishers: Vec::new(),
-                };
-                monitor.publish(facts);
+            // If the middleware does not answer, its last answer stays.
+            self.watch.look(|| Some((publisher.matched().ok()?, publisher.backlogs().ok()?)));
+            let topics = self.watch.topics(&counters.written);
+            for ((matched, unacknowledged), topic) in
+                self.matched.iter().zip(&self.unacknowledged).zip(&topics)
+            {
+                matched.set(topic.matched.into());
+                unacknowledged.set(topic.has_backlog.unwrap_or(false).into());
             }
+            let late_joiners = self.watch.late_joiners(&topics);
+            self.late.set(late_joiners);
+            self.watch.publish(BusFacts {
+                topics,
+                counts: vec![
+                    ("dropped_samples", counters.dropped),
+                    ("stalled_writes", counters.stalls),
+                    ("refused_messages", refused),
+                    ("unlisted_samples", counters.unlisted),
+                ],
+                publishers: Vec::new(),
+                late_joiners,
+            });
         }
         self.times.publish(publishing.latencies());
     }

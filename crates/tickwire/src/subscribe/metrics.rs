@@ -1,10 +1,10 @@
 //! Metrics of a subscriber, for Prometheus and the monitor.
 
-use crate::distribution::{BusMonitor, DistributionMetrics, Latencies};
+use crate::distribution::{BusWatch, DistributionMetrics, Latencies};
 use std::time::{Duration, Instant};
 use tickwire_distribution::{FromPublisher, Participant, Standing, Subscriber, TopicSet};
-use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, PublisherState, TopicFacts};
-use tickwire_telemetry::metrics::{Counter, Metrics};
+use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, PublisherState};
+use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
 
 /// Minimum time between two publications.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -14,9 +14,49 @@ pub struct SubscribeMetrics {
     all: Metrics,
     received: Vec<Counter>,
     duplicates: Counter,
+    /// Matched publishers by topic.
+    matched: Vec<Gauge>,
+    publishers: PublisherMetrics,
     times: DistributionMetrics,
     published: Instant,
-    monitor: Option<BusMonitor>,
+    watch: BusWatch,
+}
+
+/// Counts of publishers that are gone, and of their samples. They never fall, though the list of publishers may shrink.
+struct PublisherMetrics {
+    gone: (Counter, u64),
+    lost: (Counter, u64),
+    missing: (Counter, u64),
+}
+
+impl PublisherMetrics {
+    fn new(all: &Metrics) -> Self {
+        let counter = |name, help| (all.counter(name, help, &[]), 0);
+        Self {
+            gone: counter(
+                "subscribe_gone_publishers",
+                "Publishers that disappeared without announcing their end",
+            ),
+            lost: counter(
+                "subscribe_lost_samples",
+                "Samples that publishers wrote after the match and that were not received",
+            ),
+            missing: counter("subscribe_missing_samples", "Samples missing between received ones"),
+        }
+    }
+
+    fn publish(&mut self, publishers: &[FromPublisher]) {
+        let gone = publishers.iter().filter(|one| matches!(one.standing, Standing::Gone)).count();
+        let lost = publishers.iter().filter_map(|one| one.lost).sum();
+        let missing = publishers.iter().map(|one| one.holes).sum();
+        let Self { gone: of_gone, lost: of_lost, missing: of_missing } = self;
+        for ((counter, most), count) in
+            [(of_gone, gone as u64), (of_lost, lost), (of_missing, missing)]
+        {
+            *most = count.max(*most);
+            counter.set(*most);
+        }
+    }
 }
 
 impl SubscribeMetrics {
@@ -28,12 +68,18 @@ impl SubscribeMetrics {
             all.counter("subscribe_received_samples", "Samples received", &labels)
         };
         let help = "Samples repeated or out of order";
+        let matched = |set: &TopicSet| {
+            let labels = [("kind", set.name.as_str())];
+            all.gauge("subscribe_matched_publishers", "Writers that match the reader", &labels)
+        };
         Self {
+            matched: sets.iter().map(matched).collect(),
+            publishers: PublisherMetrics::new(&all),
             received: sets.iter().map(received).collect(),
             duplicates: all.counter("subscribe_duplicate_samples", help, &[]),
             times: DistributionMetrics::new(&all, "subscribe"),
             published: Instant::now(),
-            monitor: None,
+            watch: BusWatch::default(),
             all,
         }
     }
@@ -50,7 +96,7 @@ impl SubscribeMetrics {
         transport: &str,
         sets: &[TopicSet],
     ) {
-        self.monitor = Some(BusMonitor::new(builder, BusRole::Subscriber, transport, sets));
+        self.watch.tell_monitor(builder, BusRole::Subscriber, transport, sets);
     }
 
     /// Publishes the counts, unless less than [`PUBLISH_EVERY`] has passed since the last time.
@@ -68,25 +114,24 @@ impl SubscribeMetrics {
         let duplicates = publishers.iter().map(|one| one.duplicates).sum();
         self.duplicates.set(duplicates);
         self.times.publish(latencies);
-        let Some(monitor) = &mut self.monitor else { return };
-        // If the middleware does not answer, its last answer stays.
-        monitor.look(|| Some((subscriber.stations().matched().ok()?, Vec::new())));
-        let topic = |(index, samples): (usize, u64)| TopicFacts {
-            samples,
-            matched: monitor.matched(index),
-            has_backlog: None,
-        };
+        self.publishers.publish(&publishers);
         let stations = subscriber.stations();
-        let facts = BusFacts {
-            topics: received.into_iter().enumerate().map(topic).collect(),
+        // If the middleware does not answer, its last answer stays.
+        self.watch.look(|| Some((stations.matched().ok()?, Vec::new())));
+        let topics = self.watch.topics(&received);
+        for (gauge, topic) in self.matched.iter().zip(&topics) {
+            gauge.set(topic.matched.into());
+        }
+        self.watch.publish(BusFacts {
+            topics,
             counts: vec![
                 ("duplicate_samples", duplicates),
                 ("unreadable_samples", stations.unreadable()),
                 ("refused_echoes", stations.echoes_refused()),
             ],
             publishers: publishers.iter().map(publisher_state).collect(),
-        };
-        monitor.publish(facts);
+            late_joiners: 0,
+        });
     }
 }
 

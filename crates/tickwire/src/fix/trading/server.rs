@@ -7,6 +7,7 @@ use super::sessions::SessionArgs;
 use super::spans::SessionSpans;
 use super::times::Codec;
 use super::watch::{MESSAGES_MAX, SessionMonitor};
+use crate::console;
 use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
 use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor, SpanArgs};
@@ -346,7 +347,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     };
     let mut out = std::io::stdout().lock();
     for address in addresses {
-        writeln!(out, "listening on {address}")?;
+        writeln!(out, "{}", console::line("INFO", format_args!("listening on {address}")))?;
     }
     out.flush()?;
     let token = args.admin.token(args.monitor.is_wanted())?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_fix::Tag;
 use tickwire_fix_engine::{SessionKey, Sessions, session_event_text};
-use tickwire_fix_session::SessionEvent;
+use tickwire_fix_session::{Config, Schedule, SessionEvent};
 use tickwire_fix_text::Versions;
 use tickwire_monitor::{Panel, Rates};
 
@@ -52,6 +52,15 @@ fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns true if both sides may be logged on at this time.
+fn is_open(config: &Config) -> bool {
+    let wall_ns = unix_ms().saturating_mul(1_000_000);
+    let is_within = |schedule: &Option<Schedule>| {
+        schedule.as_ref().is_none_or(|of| of.session_at(wall_ns).is_some())
+    };
+    is_within(&config.schedule) && is_within(&config.logon_schedule)
+}
+
 impl SessionMonitor {
     /// Returns the panel that the monitor calls.
     pub fn panel(&self) -> Panel {
@@ -93,6 +102,8 @@ impl SessionMonitor {
             watched.rates.note(now_ns, vec![count("received"), count("sent")]);
             object["received_per_second"] = watched.rates.of(0).into();
             object["sent_per_second"] = watched.rates.of(1).into();
+            object["in_schedule"] =
+                sessions.session(key).is_some_and(|session| is_open(session.config())).into();
             object["events"] = watched.events.iter().rev().cloned().collect();
             if shown.lines.len() < SHOWN_MAX {
                 let name = object["name"].as_str().unwrap_or_default().to_owned();

@@ -1,0 +1,59 @@
+//! Whether FIX sessions are as an operator expects them.
+
+use serde_json::Value;
+
+/// Most sessions that are named as reasons.
+const NAMED_MAX: usize = 16;
+
+/// Returns the reasons why FIX sessions are not ready. A session should be logged on while its schedule is open; one without a
+/// schedule, always. A disabled session is not ready either: an operator has to enable it again.
+pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
+    let sessions = fix["sessions"].as_array().into_iter().flatten();
+    // A panel that knows no schedules has sessions that are always open.
+    let expected = sessions.filter(|session| session["in_schedule"].as_bool().unwrap_or(true));
+    let mut reasons: Vec<String> = expected.filter_map(fault).collect();
+    let more = reasons.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        reasons.truncate(NAMED_MAX);
+        reasons.push(format!("{more} more FIX sessions are not logged on"));
+    }
+    reasons
+}
+
+fn fault(session: &Value) -> Option<String> {
+    let name = session["name"].as_str().unwrap_or("FIX session");
+    if session["enabled"] == false {
+        return Some(format!("{name}: disabled"));
+    }
+    (session["state"] != "logged_on").then(|| format!("{name}: not logged on"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn sessions_are_expected_while_their_schedule_is_open() {
+        let session = |name: &str, state: &str, enabled: bool, in_schedule: bool| json!({"name": name, "state": state, "enabled": enabled, "in_schedule": in_schedule});
+        let sessions = json!({"sessions": [
+            session("A", "logged_on", true, true),
+            session("B", "connected", true, true),
+            session("C", "disconnected", true, true),
+            session("D", "disconnected", false, true),
+            session("E", "disconnected", true, false),
+            session("F", "disconnected", false, false),
+        ]});
+        let reasons = ["B: not logged on", "C: not logged on", "D: disabled"];
+        assert_eq!(not_ready(&sessions), reasons);
+        assert!(not_ready(&json!({"sessions": []})).is_empty());
+    }
+
+    #[test]
+    fn reasons_are_bounded() {
+        let one = json!({"name": "A", "state": "disconnected", "enabled": true});
+        let reasons = not_ready(&json!({"sessions": vec![one; 100]}));
+        assert_eq!(reasons.len(), NAMED_MAX + 1);
+        assert_eq!(reasons[NAMED_MAX], "84 more FIX sessions are not logged on");
+    }
+}

@@ -1,0 +1,128 @@
+//! The server of the monitor: who may look, and what it says.
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a line.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A command that runs until this value is dropped.
+struct Running {
+    child: Child,
+    remarks: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let remarks = BufReader::new(child.stderr.take().expect("piped"));
+        Self { child, remarks }
+    }
+
+    /// Returns the next line on standard error that has this text.
+    fn line(&mut self, wanted: &str) -> String {
+        let (end, mut line) = (Instant::now() + PATIENCE, String::new());
+        while !line.contains(wanted) {
+            line.clear();
+            let len = self.remarks.read_line(&mut line).expect("text");
+            assert!(len > 0 && Instant::now() < end, "no line has {wanted:?}");
+        }
+        line
+    }
+
+    /// Returns the port of its monitor.
+    fn port(&mut self) -> u16 {
+        let line = self.line("monitor at ");
+        let (_, rest) = line.rsplit_once(':').expect("a port");
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails only if the process has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Requests a path; returns the status and the body.
+fn get(port: u16, path: &str, headers: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("served");
+    write!(stream, "GET {path} HTTP/1.0\r\n{headers}\r\n").expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+    (status, body.to_owned())
+}
+
+fn folder(name: &str) -> PathBuf {
+    support::directory(&format!("monitor-{name}"))
+}
+
+/// Writes the configuration of a page over one process that does not run.
+fn configuration(name: &str) -> String {
+    let text = b"[[process]]\nname = \"feed\"\naddress = \"127.0.0.1:1\"\n";
+    support::file(&folder(name), "processes.toml", text)
+}
+
+#[test]
+fn an_address_of_other_hosts_needs_a_token_or_certificates() {
+    let config = configuration("open");
+    let refused = support::tickwire(&format!("monitor --config {config} --monitor 0.0.0.0:0"));
+    assert_eq!(refused.status, 2, "{}", refused.err);
+    let wanted = "--monitor 0.0.0.0:0: the address is reachable from other hosts: protect it with --monitor-token \
+                  FILE or --monitor-tls-clients FILE";
+    assert!(refused.err.contains(wanted), "{}", refused.err);
+
+    let token = folder("token").join("token");
+    let token = token.to_str().expect("text");
+    let arguments =
+        ["monitor", "--config", &config, "--monitor", "0.0.0.0:0", "--monitor-token", token];
+    let mut running = Running::start(&arguments);
+    let port = running.port();
+    assert_eq!(get(port, "/health", "").0, 401);
+    let warning = running.line("no token");
+    assert!(warning.contains("127.0.0.1:") && warning.contains("/health"), "{warning}");
+    let token = std::fs::read_to_string(token).expect("made");
+    let shown = format!("Authorization: Bearer {}\r\n", token.trim());
+    assert_eq!(get(port, "/health", &shown).0, 200);
+    let (_, metrics) = get(port, "/metrics", &shown);
+    assert!(metrics.contains("tickwire_http_unauthorized_requests_total 1\n"), "{metrics}");
+}
+
+#[test]
+fn the_page_over_several_processes_has_metrics() {
+    let config = configuration("metrics");
+    let mut running = Running::start(&["monitor", "--config", &config, "--monitor", "0"]);
+    let (status, text) = get(running.port(), "/metrics", "");
+    assert_eq!(status, 200);
+    let info = format!("tickwire_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&info) && text.contains("resident_memory_bytes"), "{text}");
+}
+
+#[test]
+fn with_json_logs_every_line_is_an_object() {
+    let config = configuration("json");
+    let arguments = ["--log-format", "json", "monitor", "--config", &config, "--monitor", "0"];
+    let mut running = Running::start(&arguments);
+    let line: Value = serde_json::from_str(&running.line("monitor at ")).expect("JSON");
+    assert_eq!((&line["level"], &line["target"]), (&"INFO".into(), &"tickwire".into()));
+    assert!(line["timestamp"].as_str().expect("a time").ends_with('Z'), "{line}");
+    let failed = support::tickwire("--log-format json monitor --config /nowhere");
+    let line: Value = serde_json::from_str(&failed.err).expect("JSON");
+    assert_eq!(line["level"], "ERROR");
+    assert!(line["message"].as_str().expect("text").contains("/nowhere"), "{line}");
+}
