@@ -3,9 +3,9 @@ FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends cmake g++ make && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN cargo build --release --locked --features columns && strip target/release/tickwire
+RUN cargo build --release --locked --features columns,top && strip target/release/tickwire
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 \
-    && .ci/third-party-licences THIRD-PARTY-LICENCES -p tickwire --features columns
+    && .ci/third-party-licences THIRD-PARTY-LICENCES -p tickwire --features columns,top
 
 FROM debian:bookworm-slim
 # Licences go with the binary, also those of what is built into it.

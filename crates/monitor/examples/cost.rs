@@ -6,7 +6,8 @@
 //! of whom every fifth opens its stream and reads nothing; and as a control no monitor, but fifty threads that use as much CPU
 //! time as the server and the fifty clients did, in as many pieces, and share nothing with the receiving thread. Prints the CPU
 //! time of the receiving thread per packet (least of the runs, and ratios), and the CPU time of the rest of the process. Prints
-//! the memory of the process too, after the first quarter of each run and at its end.
+//! the memory of the process too, after the first quarter of each run and at its end. Fails if it grows by more than 64 MiB in
+//! between, or from the first round of setups to the last: slow clients would then be kept in memory.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -44,6 +45,8 @@ const CLIENTS: usize = 50;
 const EVENT_INTERVAL: Duration = Duration::from_millis(100);
 /// Of several clients every so many reads nothing.
 const SLOW_EVERY: usize = 5;
+/// Most memory that the process may gain in a run after its first quarter, and from the first round of runs to the last, in MiB.
+const GROWTH_MIB_MAX: u64 = 64;
 /// Instruments of the feed.
 const SECURITIES: u32 = 5_000;
 
@@ -360,6 +363,7 @@ fn main() -> Result<(), Failure> {
     let feed = Feed::new(messages_per_packet.into(), seconds.into(), rate.into())?;
     let names = ["no monitor", "one client", "50 clients", "control"];
     let mut least = [f64::INFINITY; 4];
+    let mut first_round_mib = None;
     for turn in 0..runs {
         let mut others_ns = [0_u64; 4];
         for (at, name) in names.iter().enumerate() {
@@ -378,8 +382,18 @@ fn main() -> Result<(), Failure> {
                  others {:.1} ms of CPU a second; {early} MiB after a quarter, {late} MiB at the end",
                 spent.others_ns as f64 / 1e6,
             );
+            if late > early + GROWTH_MIB_MAX {
+                let text = format!("{name}: memory grew from {early} MiB to {late} MiB in a run");
+                return Err(text.into());
+            }
             others_ns[at] = spent.others_ns;
             least[at] = least[at].min(packet_ns);
+        }
+        let now_mib = resident_mib()?;
+        let first_mib = *first_round_mib.get_or_insert(now_mib);
+        if now_mib > first_mib + GROWTH_MIB_MAX {
+            let text = format!("memory grew from {first_mib} MiB to {now_mib} MiB over the runs");
+            return Err(text.into());
         }
     }
     for (at, name) in names.iter().enumerate() {
