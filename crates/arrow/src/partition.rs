@@ -433,7 +433,7 @@ mod tests {
         };
         assert!(refused(&["Word"]).contains("Entries/Word or Other/Word"));
         assert!(refused(&["time"]).contains("Timestamp"));
-        assert!(refused(&["security", "security"]).contains("two keys"));
+        assert!(refused(&["security", "security"]).contains("two partition keys"));
         let missing = [PartitionKey::named("Nothing")];
         assert!(!Partitioning::new(batch().schema_ref(), &missing).unwrap().has(0));
     }
