@@ -12,8 +12,9 @@ use tickwire_feed_config::{Address, Channel};
 /// Create a feed file from an exchange's configuration XML: CME's config.xml, MOEX's
 /// configuration.xml (SPECTRA and ASTS) or libtrading's.
 ///
-/// Parts that a feed file cannot describe are left out and reported on standard error. The feed file
-/// names templates and captures relative to its own folder, so it works from any directory.
+/// Parts that a feed file cannot describe are left out and reported on standard error. Relative
+/// paths of templates and captures are relative to the folder of the feed file, which therefore works
+/// from any directory.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
     /// Configuration XML; - is standard input.
@@ -75,6 +76,10 @@ pub(super) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
         .map_err(|_| Failure::Data(format!("{name} is not UTF-8 text: convert it first")))?;
     let failed = |error: io::Error| Failure::Usage(format!("the current directory: {error}"));
     let templates = match &args.templates {
+        Some(templates) if templates.file_name().is_none() => {
+            let templates = templates.display();
+            return Err(Failure::Usage(format!("--templates {templates}: name a file")));
+        }
         Some(templates) => from_folder(args.folder(), templates).map_err(failed)?,
         None => PathBuf::from("templates.xml"),
     };
