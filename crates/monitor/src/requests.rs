@@ -88,7 +88,7 @@ pub(crate) async fn openapi() -> Response {
     json_of(include_str!("../openapi.json"))
 }
 
-/// `GET /health`: whether the threads that handlers and topics have run.
+/// `GET /health`: whether the threads of handlers and topics run.
 pub(crate) async fn health(State(shared): Context) -> Response {
     let state = shared.state();
     let stalled = state.channels.iter().filter(|channel| channel.status == "stalled");

@@ -11,6 +11,9 @@ use axum::extract::Request;
 /// Least time between two log lines of one kind.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Most characters of a path that are logged.
+const PATH_CHARS_MAX: usize = 100;
+
 /// Address of the client, in the extensions of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HttpPeer(pub(super) SocketAddr);
@@ -34,7 +37,8 @@ pub(super) fn note_unauthorized(request: &Request, has_token: bool) {
         None => return tracing::warn!("HTTP: a request without the right token"),
     };
     let what = if has_token { "a wrong token" } else { "no token" };
-    let (path, more) = (request.uri().path(), more(others));
+    let path: String = request.uri().path().chars().take(PATH_CHARS_MAX).collect();
+    let more = more(others);
     tracing::warn!("HTTP: {peer} asks for {path:?} with {what}{more}");
 }
 
