@@ -507,7 +507,7 @@ mod tests {
         );
         let limits = ParseLimits { elements_max: 20_000, ..ParseLimits::default() };
         let errors = TemplateSet::parse_with(&xml, &limits).unwrap_err();
-        assert!(errors.to_string().contains("looked at"), "{errors}");
+        assert!(errors.to_string().contains("visits more"), "{errors}");
     }
 
     #[test]
