@@ -205,7 +205,38 @@ fn addresses_are_those_of_http_collectors() {
     assert_eq!(parse("http://localhost:4318"), parse("http://localhost:4318/v1/traces/"));
     assert_ne!(parse("http://localhost:4318"), parse("http://localhost:4318/tempo"));
     assert!(parse("https://collector:4318").unwrap_err().contains("over http only"));
-    for wrong in ["localhost:4318", "http://", "grpc://localhost:4317", ""] {
-        assert!(parse(wrong).unwrap_err().contains("expected http://HOST:PORT"), "{wrong}");
+    assert!(parse("http://[::1]:4318").is_ok() && parse("http://collector").is_ok());
+    for wrong in [
+        "localhost:4318",
+        "http://",
+        "http://:4318",
+        "http://localhost:",
+        "http://localhost:0",
+        "http://localhost:70000",
+        "http://local host:4318",
+        "grpc://localhost:4317",
+        "",
+    ] {
+        assert_eq!(parse(wrong).unwrap_err(), "expected http://HOST:PORT", "{wrong}");
     }
+    for wrong in ["http://localhost:4318?token=x", "http://localhost:4318/tempo#x"] {
+        assert!(parse(wrong).unwrap_err().contains("has no query"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_password_in_an_address_is_refused_and_not_shown() {
+    for wrong in [
+        "http://user:secret@127.0.0.1:9",
+        "https://user:secret@127.0.0.1:9",
+        "user:secret@127.0.0.1:9",
+        "http://user:sec/secret@127.0.0.1:9",
+        "http://user:secret%40127.0.0.1:9",
+        "http://127.0.0.1:9?token=secret",
+    ] {
+        let error = CollectorAddress::parse(wrong).unwrap_err();
+        assert!(!error.contains("secret"), "{error}");
+    }
+    let error = CollectorAddress::parse("http://user:secret@127.0.0.1:9").unwrap_err();
+    assert!(error.contains("OTEL_EXPORTER_OTLP_HEADERS"), "{error}");
 }

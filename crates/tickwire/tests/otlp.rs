@@ -134,7 +134,8 @@ fn the_environment_names_collector_and_service() {
 fn an_environment_for_others_keeps_nothing_from_starting() {
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318")];
     let told = receive_gaps("otlp-https", 22116, "", &variables);
-    let wanted = "no spans are exported: OTEL_EXPORTER_OTLP_ENDPOINT: https://collector:4318/v1/traces: spans are sent over http only";
+    let wanted =
+        "no spans are exported: OTEL_EXPORTER_OTLP_ENDPOINT: spans are sent over http only";
     assert_eq!(told.matches(wanted).count(), 1, "{told}");
 }
 
@@ -258,7 +259,7 @@ fn a_resend_and_its_session_reach_the_collector() {
 #[test]
 fn a_wrong_address_is_refused_before_anything_starts() {
     for (address, wanted) in [
-        ("localhost:4318", "--otlp localhost:4318/v1/traces: expected http://HOST:PORT"),
+        ("localhost:4318", "--otlp expected http://HOST:PORT"),
         ("https://localhost:4318", "spans are sent over http only"),
     ] {
         let run = tickwire(&format!("fix server --port 0 --otlp {address}"));

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -15,8 +15,9 @@ use opentelemetry::{InstrumentationScope, Key, KeyValue, Value};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks};
+use ureq::http::Uri;
 
-use super::client::BlockingClient;
+use super::client::{BatchExport, BlockingClient};
 use super::{CompletedSpan, SpanSink, SpanValue, dropped};
 use crate::metrics::{Counter, Metrics};
 
@@ -30,7 +31,7 @@ const BATCH_WAIT: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 /// Longest time that the end of a process waits for the last spans.
 const END_WAIT: Duration = Duration::from_secs(2);
-/// Time limit of a request, retries included, unless a variable sets it.
+/// Time limit of a request with its retries, unless a variable sets it.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Path of traces below the address of a collector.
 const TRACES: &str = "/v1/traces";
@@ -38,6 +39,11 @@ const TRACES: &str = "/v1/traces";
 /// Returns the value of an environment variable; an empty one counts as not set.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Returns true if `OTEL_SDK_DISABLED` says that no program is to export anything.
+pub fn is_export_disabled() -> bool {
+    variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 /// Where spans are sent.
@@ -48,7 +54,7 @@ impl CollectorAddress {
     /// Parses the base address of a collector, such as `http://localhost:4318`; spans go to `/v1/traces` below it.
     ///
     /// # Errors
-    /// A text for the user: it is no `http` address.
+    /// A text for the user: it is no `http` address. The text does not show the address, which may hold a password.
     pub fn parse(address: &str) -> Result<Self, String> {
         let base = address.trim_end_matches('/');
         let base = base.strip_suffix(TRACES).unwrap_or(base);
@@ -57,14 +63,34 @@ impl CollectorAddress {
 
     /// Takes the address of a request as it is.
     fn whole(address: &str) -> Result<Self, String> {
-        let host = address.strip_prefix("http://").map(|rest| rest.split('/').next());
-        match host {
-            Some(Some(host)) if !host.is_empty() => Ok(Self(address.to_owned())),
-            None if address.starts_with("https://") => Err(format!(
-                "{address}: spans are sent over http only: run an OpenTelemetry collector on this host, which forwards \
-                 them over TLS"
-            )),
-            _ => Err(format!("{address}: expected http://HOST:PORT")),
+        if address.contains('@') {
+            return Err("user and password do not belong in the address of a collector: set \
+                        OTEL_EXPORTER_OTLP_HEADERS=authorization=Basic%20..."
+                .to_owned());
+        }
+        if address.contains(['?', '#']) {
+            return Err("the address of a collector has no query: set OTEL_EXPORTER_OTLP_HEADERS \
+                        to send a token"
+                .to_owned());
+        }
+        let expected = || "expected http://HOST:PORT".to_owned();
+        let uri: Uri = address.parse().map_err(|_| expected())?;
+        if uri.scheme_str() == Some("https") {
+            return Err("spans are sent over http only: run an OpenTelemetry collector on this host, which forwards \
+                        them over TLS"
+                .to_owned());
+        }
+        let (Some("http"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(expected());
+        };
+        // A port that is no number leaves text behind the host without being a port.
+        let has_port = authority.port_u16().is_some_and(|port| port > 0);
+        match authority.host() {
+            "" => Err(expected()),
+            host if host.len() == authority.as_str().len() || has_port => {
+                Ok(Self(address.to_owned()))
+            }
+            _ => Err(expected()),
         }
     }
 
@@ -153,10 +179,10 @@ impl SpanExport {
         metrics: &Metrics,
     ) -> Result<(Self, SpanSink), String> {
         let timeout = timeout();
-        let rejected = Arc::new(AtomicU64::new(0));
+        let request = Arc::new(BatchExport::new());
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(BlockingClient::new(timeout, rejected.clone()))
+            .with_http_client(BlockingClient::new(request.clone()))
             .with_protocol(Protocol::HttpBinary)
             .with_timeout(timeout)
             .with_endpoint(&address.0)
@@ -168,7 +194,8 @@ impl SpanExport {
         let (ending, ended) = sync_channel(0);
         let exporting = ExportLoop {
             exporter,
-            rejected,
+            request,
+            timeout,
             scope: InstrumentationScope::builder(source.service.to_owned())
                 .with_version(source.version.to_owned())
                 .build(),
@@ -202,8 +229,10 @@ impl Drop for SpanExport {
 /// The thread's state.
 struct ExportLoop {
     exporter: SpanExporter,
-    /// Spans that the collector rejected in the last request.
-    rejected: Arc<AtomicU64>,
+    /// The state that the exporter's client shares.
+    request: Arc<BatchExport>,
+    /// Time limit of the export of a batch.
+    timeout: Duration,
     scope: InstrumentationScope,
     spans: Receiver<CompletedSpan>,
     stop: Arc<AtomicBool>,
@@ -251,8 +280,9 @@ impl ExportLoop {
     /// Sends a batch. The exporter retries; a batch that fails all the same is dropped and counted.
     fn export(&mut self, batch: Vec<SpanData>) {
         let count = batch.len() as u64;
+        self.request.begin(self.timeout);
         let exported = block_on(self.exporter.export(batch));
-        let rejected = self.rejected.swap(0, Ordering::Relaxed).min(count);
+        let rejected = self.request.take_rejected().min(count);
         match exported {
             Ok(()) => {
                 self.exported.add(count - rejected);

@@ -10,7 +10,7 @@ mod client;
 mod export;
 
 #[cfg(feature = "otlp")]
-pub use export::{CollectorAddress, SpanExport, SpanSource};
+pub use export::{CollectorAddress, SpanExport, SpanSource, is_export_disabled};
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
