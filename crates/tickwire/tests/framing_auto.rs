@@ -140,7 +140,7 @@ fn receive_warns_of_a_forgotten_reset_from_captures_and_live() {
     receiving.wait_for("try --reset packet", 1);
     let run = tickwire(&format!("receive -t {templates} --framing auto {group}"));
     assert_eq!(run.status, 2);
-    assert!(run.err.contains("let `tickwire decode first.pcap --framing auto"), "{}", run.err);
+    assert!(run.err.contains("let `tickwire decode CAPTURE --framing auto"), "{}", run.err);
 }
 
 /// Templates of a feed whose dictionaries are never reset.

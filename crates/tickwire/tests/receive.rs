@@ -219,7 +219,8 @@ fn assert_names_are_standard(text: &str) {
         let (name, kind) = line.split_once(' ').expect("a name and a kind");
         assert!(name.starts_with("tickwire_") && is_snake(name), "{name}");
         assert!(text.contains(&format!("# HELP {name} ")), "{name}");
-        let is_total = text.contains(&format!("{name}_total{{"));
+        let is_total =
+            [" ", "{"].iter().any(|next| text.contains(&format!("\n{name}_total{next}")));
         assert_eq!(is_total, kind == "counter", "{name} {kind}");
     }
 }
