@@ -244,6 +244,10 @@ impl Channel {
                 self.gaps.replay_begun(gap, at_ns);
                 ("replay", format!("asked for {} from {}", gap.count, gap.first))
             }
+            Event::ReplayAbandoned { gap, reason } => {
+                self.gaps.replay_abandoned(gap, reason);
+                ("replay", format!("{} from {} are not replayed: {reason}", gap.count, gap.first))
+            }
             Event::ReplayDone(gap) => {
                 self.gaps.replay_done(gap, at_ns);
                 ("replay", format!("done with {} from {}", gap.count, gap.first))

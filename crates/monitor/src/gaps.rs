@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use tickwire_feed::arbiter::Gap;
+use tickwire_feed::replay::ReplayFailure;
 use tickwire_telemetry::spans::SpanIdentity;
 
 use crate::spans::{ChannelSpans, GapRecovery};
@@ -19,15 +20,28 @@ struct TrackedGap {
     recovery: GapRecovery,
     /// Time since which a replay service sends the gap.
     replaying_ns: Option<u64>,
+    /// The first reason why numbers of the gap are not replayed.
+    abandoned: Option<ReplayFailure>,
     /// True if a snapshot has made a book fresh since the gap.
     had_snapshot: bool,
-    /// True if a replay service has sent all that it had of the gap.
+    /// True if a replay service has sent the gap.
     was_replayed: bool,
 }
 
 impl TrackedGap {
     fn is_open(&self) -> bool {
         self.state.status != "filled"
+    }
+
+    /// Ends the replay, if one has begun, and exports its end; `error` tells why it was cut off.
+    fn end_replay(&mut self, spans: Option<&ChannelSpans>, now_ns: u64, error: Option<&str>) {
+        let Some(since_ns) = self.replaying_ns.take() else { return };
+        let abandoned = self.abandoned.take().map(|reason| reason.to_string());
+        let error = abandoned.as_deref().or(error);
+        self.was_replayed |= error.is_none();
+        if let Some(spans) = spans {
+            spans.replay_ended(&self.recovery, (since_ns, now_ns), error);
+        }
     }
 }
 
@@ -42,10 +56,10 @@ pub(crate) struct Gaps {
 
 impl Gaps {
     pub(crate) fn open(&mut self, gap: Gap, at_ns: u64, at_ms: u64) {
-        if self.known.len() == GAPS_MAX
-            && let Some(oldest) = self.known.pop_front()
-        {
-            self.end_unfilled(&oldest, at_ns);
+        if self.known.len() == GAPS_MAX {
+            let filled = self.known.iter().position(|known| !known.is_open());
+            let forgotten = self.known.remove(filled.unwrap_or(0));
+            forgotten.into_iter().for_each(|known| self.end_unfilled(known, at_ns));
         }
         self.next_id += 1;
         let state = GapState {
@@ -62,6 +76,7 @@ impl Gaps {
             state,
             recovery: GapRecovery { identity: SpanIdentity::root(), gap, since_ns: at_ns },
             replaying_ns: None,
+            abandoned: None,
             had_snapshot: false,
             was_replayed: false,
         });
@@ -77,8 +92,9 @@ impl Gaps {
     }
 
     /// Exports the end of a gap that is forgotten, unless it was filled.
-    fn end_unfilled(&self, known: &TrackedGap, now_ns: u64) {
+    fn end_unfilled(&self, mut known: TrackedGap, now_ns: u64) {
         if let Some(spans) = self.spans.as_ref().filter(|_| known.is_open()) {
+            known.end_replay(Some(spans), now_ns, Some("the replay was not awaited"));
             spans.gap_ended(&known.recovery, None, now_ns);
         }
     }
@@ -86,7 +102,7 @@ impl Gaps {
     /// Exports the ends of the gaps that are open at the end of the channel.
     pub(crate) fn finish(&mut self, now_ns: u64) {
         let known = std::mem::take(&mut self.known);
-        known.iter().for_each(|known| self.end_unfilled(known, now_ns));
+        known.into_iter().for_each(|known| self.end_unfilled(known, now_ns));
     }
 
     /// Links a packet to the newest gap that begins at `first`.
@@ -107,10 +123,19 @@ impl Gaps {
         }
     }
 
+    /// Numbers of a gap are not replayed.
+    pub(crate) fn replay_abandoned(&mut self, numbers: Gap, reason: ReplayFailure) {
+        let is_meant = |known: &&mut TrackedGap| {
+            let gap = known.recovery.gap;
+            known.replaying_ns.is_some() && (gap.first..=gap.last()).contains(&numbers.first)
+        };
+        for known in self.open_ones().filter(is_meant) {
+            known.abandoned.get_or_insert(reason);
+        }
+    }
+
     /// The replay of a gap has ended.
     pub(crate) fn replay_done(&mut self, gap: Gap, now_ns: u64) {
-        let of_gap = self.open_ones().filter(|known| known.recovery.gap.first == gap.first);
-        of_gap.for_each(|known| known.was_replayed = true);
         self.end_replays_of(now_ns, |first| first == gap.first);
     }
 
@@ -123,12 +148,8 @@ impl Gaps {
         let Self { known, spans, .. } = self;
         let open = known.iter_mut().filter(|known| known.is_open());
         for known in open.filter(|known| is_over(known.recovery.gap.first)) {
-            let Some(since_ns) = known.replaying_ns.take() else { continue };
             known.state.status = "open";
-            known.was_replayed = true;
-            if let Some(spans) = spans {
-                spans.replay_ended(&known.recovery, since_ns, now_ns);
-            }
+            known.end_replay(spans.as_ref(), now_ns, None);
         }
     }
 
@@ -138,8 +159,11 @@ impl Gaps {
 
     /// Fills the open gaps by a sequence reset: what was lost before it no longer matters and is not replayed.
     pub(crate) fn reset(&mut self, now_ns: u64) {
-        for known in self.open_ones().filter(|known| known.recovery.since_ns < now_ns) {
-            known.replaying_ns = None;
+        let Self { known, spans, .. } = self;
+        let is_before =
+            |known: &&mut TrackedGap| known.is_open() && known.recovery.since_ns < now_ns;
+        for known in known.iter_mut().filter(is_before) {
+            known.end_replay(spans.as_ref(), now_ns, Some("the sequence numbers restarted"));
         }
         self.fill(now_ns, |_| "reset");
     }
@@ -178,6 +202,8 @@ impl Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tickwire_telemetry::metrics::Metrics;
+    use tickwire_telemetry::spans::SpanSink;
 
     #[test]
     fn a_gap_tells_how_it_was_filled() {
@@ -212,6 +238,78 @@ mod tests {
         assert_eq!(by, ["reset", "replay", "reset", "snapshots", "replay", "updates"]);
         let first = gaps.newest(9).pop().unwrap();
         assert_eq!((first.packets, first.filled_after_ms), (vec![7], Some(4)));
+    }
+
+    /// Returns gaps that are traced, and the ended spans.
+    fn traced() -> (Gaps, impl Fn() -> Vec<(&'static str, Option<String>)>) {
+        let (sink, spans) = SpanSink::new(GAPS_MAX * 4, &Metrics::new());
+        let mut gaps = Gaps::default();
+        gaps.trace(ChannelSpans::new(sink, "futures", 0));
+        (gaps, move || spans.try_iter().map(|span| (span.name, span.error)).collect())
+    }
+
+    #[test]
+    fn a_replay_that_failed_is_an_error_and_fills_nothing() {
+        let (mut gaps, ended) = traced();
+        let gap = |first| Gap { first, count: 3 };
+        // The service sends only a part of the gap.
+        gaps.open(gap(10), 1, 0);
+        gaps.replay_begun(gap(10), 1);
+        gaps.replay_abandoned(Gap { first: 11, count: 2 }, ReplayFailure::NotAvailable);
+        gaps.replay_done(gap(10), 2);
+        let error = Some(ReplayFailure::NotAvailable.to_string());
+        assert_eq!(ended(), [("replay", error)]);
+        // The end of a replay that never began.
+        gaps.open(gap(20), 3, 0);
+        gaps.replay_done(gap(20), 4);
+        assert_eq!(ended(), []);
+        gaps.open(gap(30), 5, 0);
+        gaps.replay_begun(gap(30), 5);
+        gaps.replay_done(gap(30), 6);
+        gaps.books_are_whole(7);
+        let by: Vec<_> = gaps.newest(9).iter().filter_map(|gap| gap.filled_by).collect();
+        assert_eq!(by, ["replay", "updates", "updates"]);
+        assert_eq!(ended()[0], ("replay", None));
+    }
+
+    #[test]
+    fn replays_end_with_their_gaps() {
+        let (mut gaps, ended) = traced();
+        let gap = |first| Gap { first, count: 1 };
+        gaps.open(gap(10), 1, 0);
+        gaps.replay_begun(gap(10), 1);
+        gaps.reset(2);
+        let restarted = Some("the sequence numbers restarted".to_owned());
+        assert_eq!(ended(), [("replay", restarted), ("gap recovery", None)]);
+        let cut_off = [
+            ("replay", Some("the replay was not awaited".to_owned())),
+            ("gap recovery", Some("the gap was not filled".to_owned())),
+        ];
+        gaps.open(gap(20), 3, 0);
+        gaps.replay_begun(gap(20), 3);
+        gaps.finish(4);
+        assert_eq!(ended(), cut_off);
+        // The oldest gap is forgotten while it is replayed.
+        gaps.open(gap(30), 5, 0);
+        gaps.replay_begun(gap(30), 5);
+        (0..GAPS_MAX as u64).for_each(|at| gaps.open(gap(100 + at), 6, 0));
+        assert_eq!(ended(), cut_off);
+    }
+
+    #[test]
+    fn filled_gaps_are_forgotten_first() {
+        let (mut gaps, ended) = traced();
+        let gap = |first| Gap { first, count: 1 };
+        gaps.open(gap(1), 1, 0);
+        gaps.replay_begun(gap(1), 1);
+        gaps.open(gap(2), 1, 0);
+        gaps.books_are_whole(2);
+        assert_eq!(ended(), [("gap recovery", None)]);
+        (0..GAPS_MAX as u64 - 1).for_each(|at| gaps.open(gap(100 + at), 3, 0));
+        assert_eq!(ended(), []);
+        let kept = gaps.newest(GAPS_MAX);
+        assert_eq!((kept.len(), &*kept[GAPS_MAX - 1].first), (GAPS_MAX, "1"));
+        assert!(kept.iter().all(|gap| gap.first != "2"));
     }
 
     #[test]

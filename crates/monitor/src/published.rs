@@ -5,6 +5,7 @@ use tickwire_feed::book::{Amount, Side};
 use tickwire_feed::handler::{HandlerCounters, HandlerView, InputCounters, Source};
 use tickwire_feed::market::Instrument;
 use tickwire_feed::recovery::{RecoveryCounters, StaleReason};
+use tickwire_feed::replay::ReplayFailure;
 
 /// An item of the queue. Times are nanoseconds of the handler's clock.
 #[derive(Debug)]
@@ -30,6 +31,10 @@ pub(crate) enum Event {
     Gap(Gap),
     Line(String),
     ReplayBegun(Gap),
+    ReplayAbandoned {
+        gap: Gap,
+        reason: ReplayFailure,
+    },
     ReplayDone(Gap),
     Reset {
         seq_num: u64,

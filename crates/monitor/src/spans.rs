@@ -84,10 +84,15 @@ impl ChannelSpans {
         self.send("gap recovery", recovery.identity, times, attributes, error);
     }
 
-    /// A replay service has sent all that it had of a gap since `since_ns`.
-    pub(crate) fn replay_ended(&self, recovery: &GapRecovery, since_ns: u64, now_ns: u64) {
+    /// A replay that began at `since_ns` has ended; `error` tells why it did not fill the gap.
+    pub(crate) fn replay_ended(
+        &self,
+        recovery: &GapRecovery,
+        (since_ns, now_ns): (u64, u64),
+        error: Option<&str>,
+    ) {
         let identity = recovery.identity.child();
-        self.send("replay", identity, (since_ns, now_ns), gap_attributes(recovery.gap), None);
+        self.send("replay", identity, (since_ns, now_ns), gap_attributes(recovery.gap), error);
     }
 
     /// Takes the counts of a publication: books are in recovery from the first publication with stale books to the first

@@ -8,6 +8,7 @@ use tickwire_feed::board::Board;
 use tickwire_feed::handler::{Fault, PacketOrigin, Source};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::Recovery;
+use tickwire_feed::replay::ReplayFailure;
 
 use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
 use crate::recent::{Kept, Recent};
@@ -168,6 +169,11 @@ impl Tap {
             self.replaying.push(gap.first);
         }
         self.event(Event::ReplayBegun(gap));
+    }
+
+    /// Records that numbers of a gap will not be replayed.
+    pub fn replay_abandoned(&mut self, gap: Gap, reason: ReplayFailure) {
+        self.event(Event::ReplayAbandoned { gap, reason });
     }
 
     /// Records that the replay of a gap has ended.

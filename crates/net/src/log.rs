@@ -6,6 +6,7 @@ use tickwire_feed::arbiter::{Gap, Line, LineCounters, LineEvent};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
 use tickwire_feed::market::{MarketEvent, Snapshot};
 use tickwire_feed::recovery::{BookChange, Recovery, SnapshotOutcome};
+use tickwire_feed::replay::ReplayFailure;
 use tickwire_host::Throttle;
 
 use crate::clock::{SECOND_NS, monotonic_ns};
@@ -205,6 +206,10 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
         self.inner.handle_replay_begun(gap);
     }
 
+    fn handle_replay_abandoned(&mut self, gap: Gap, reason: ReplayFailure) {
+        self.inner.handle_replay_abandoned(gap, reason);
+    }
+
     fn handle_replay_done(&mut self, gap: Gap) {
         self.inner.handle_replay_done(gap);
     }
@@ -268,6 +273,7 @@ mod tests {
     struct Counting {
         replayed: Vec<u64>,
         gaps: u64,
+        abandoned: u64,
         done: u64,
     }
 
@@ -276,6 +282,10 @@ mod tests {
 
         fn handle_replayed(&mut self, delivery: &Delivery, _: &str) {
             self.replayed.extend(delivery.seq_num);
+        }
+
+        fn handle_replay_abandoned(&mut self, gap: Gap, _: ReplayFailure) {
+            self.abandoned += gap.count;
         }
 
         fn handle_replay_done(&mut self, gap: Gap) {
@@ -301,9 +311,10 @@ mod tests {
         };
         logged.handle_replayed(&delivery(5), "five");
         logged.handle_replayed(&delivery(6), "six");
+        logged.handle_replay_abandoned(Gap { first: 6, count: 1 }, ReplayFailure::Timeout);
         logged.handle_replay_done(Gap { first: 5, count: 2 });
-        let Counting { replayed, gaps, done } = logged.into_inner();
-        assert_eq!((replayed, gaps, done), (vec![5, 6], 2, 2));
+        let Counting { replayed, gaps, abandoned, done } = logged.into_inner();
+        assert_eq!((replayed, gaps, abandoned, done), (vec![5, 6], 2, 1, 2));
     }
 
     #[test]

@@ -55,6 +55,7 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
                     Ok(()) => self.open += 1,
                     Err(reason) => {
                         tracing::warn!("{} messages from {} on: {reason}", gap.count, gap.first);
+                        sink.handle_replay_abandoned(gap, reason);
                         self.handler.handle_replay_done(gap, sink);
                     }
                 },
@@ -70,7 +71,9 @@ impl<E: Engine, A: Adapt<E::Message>> Replaying<E, A> {
                 return;
             }
             match self.replay.poll() {
-                Some(Replayed::Abandoned { .. }) => {}
+                Some(Replayed::Abandoned { gap, reason }) => {
+                    sink.handle_replay_abandoned(gap, reason)
+                }
                 Some(Replayed::Done(gap)) => {
                     self.open -= 1;
                     self.handler.handle_replay_done(gap, sink);

@@ -13,7 +13,7 @@ use tickwire_feed::arbiter::{ArbiterOptions, Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
     Delivery, Dynamic, Handler, HandlerOptions, PacketHandler, Peeked, SeqNumField, SeqNumPeek,
-    Source,
+    Sink, Source,
 };
 use tickwire_feed::market::{AdapterOptions, BookKind, InstrumentKey, MarketDataAdapter};
 use tickwire_feed::recovery::RecoveryOptions;
@@ -203,9 +203,7 @@ fn nothing_of_an_old_epoch_comes_after_a_reset() {
     assert_eq!(numbers(&drain(&replay)), [950, 951, 952]);
 }
 
-/// Every seventh packet of a line is lost; the server's copies make all books fresh, without snapshots.
-#[test]
-fn a_handler_with_a_replay_service_ends_with_fresh_books() {
+fn generator() -> Generator {
     let options = Options {
         messages: 300,
         securities: 10,
@@ -213,7 +211,15 @@ fn a_handler_with_a_replay_service_ends_with_fresh_books() {
         framing: Some(Preset::Cme.framing()),
         ..Options::cme(CmeShape::Average)
     };
-    let mut generator = Generator::new(&options).unwrap();
+    Generator::new(&options).unwrap()
+}
+
+/// Creates a handler of the generator's feed; gaps are filled by the server at `address`.
+fn replaying(
+    generator: &Generator,
+    options: ReplayOptions,
+    address: &str,
+) -> Replaying<Dynamic, MarketDataAdapter> {
     let program = generator.program().clone();
     let framing = Preset::Cme.framing();
     let engine = || {
@@ -227,14 +233,66 @@ fn a_handler_with_a_replay_service_ends_with_fresh_books() {
     let handler_options = HandlerOptions { framing, arbiter, recovery, ..Default::default() };
     let adapter = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
     let handler = Handler::new(handler_options, engine, adapter).unwrap();
-    let server = Served::new(ReplayServerOptions::default(), std::ops::RangeInclusive::new(1, 0));
     let peek = SeqNumPeek::new(program.set(), &SeqNumField::default());
     let number = move |bytes: &[u8]| match peek.peek(bytes) {
         Peeked::Number(seq_num) => Some(seq_num),
         _ => None,
     };
-    let replay = TcpReplay::start(self::options(), vec![server.address.clone()], number).unwrap();
-    let mut handler = Replaying::new(handler, engine(), replay);
+    let replay = TcpReplay::start(options, vec![address.to_owned()], number).unwrap();
+    Replaying::new(handler, engine(), replay)
+}
+
+/// Counts abandoned replays and their ends.
+#[derive(Default)]
+struct Ends {
+    abandoned: Vec<(Gap, ReplayFailure)>,
+    done: Vec<Gap>,
+}
+
+impl Sink<Message> for Ends {
+    fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+
+    fn handle_replay_abandoned(&mut self, gap: Gap, reason: ReplayFailure) {
+        self.abandoned.push((gap, reason));
+    }
+
+    fn handle_replay_done(&mut self, gap: Gap) {
+        self.done.push(gap);
+    }
+}
+
+#[test]
+fn a_sink_learns_why_a_gap_is_not_replayed() {
+    let mut generator = generator();
+    let server = Served::new(ReplayServerOptions::default(), std::ops::RangeInclusive::new(1, 0));
+    let wrong = ReplayOptions { password: "x".to_owned(), ..options() };
+    let mut handler = replaying(&generator, wrong, &server.address);
+    let mut ends = Ends::default();
+    for index in 0..4 {
+        let packet = generator.next_packet().unwrap().unwrap();
+        if index != 2 {
+            let now_ns = 10_000 * (index + 1);
+            handler.handle_packet(now_ns, Source::Incremental(Line::A), &packet.bytes, &mut ends);
+            handler.handle_timeout(now_ns + 5000, &mut ends);
+        }
+    }
+    let begun = Instant::now();
+    while ends.done.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{handler:?}");
+        handler.handle_timeout(100_000, &mut ends);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let [gap] = ends.done[..] else { panic!("{:?}", ends.done) };
+    assert_eq!(ends.abandoned, [(gap, ReplayFailure::Credentials)]);
+}
+
+/// Every seventh packet of a line is lost; the server's copies make all books fresh, without snapshots.
+#[test]
+fn a_handler_with_a_replay_service_ends_with_fresh_books() {
+    let mut generator = generator();
+    let server = Served::new(ReplayServerOptions::default(), std::ops::RangeInclusive::new(1, 0));
+    let mut handler = replaying(&generator, options(), &server.address);
+    let framing = Preset::Cme.framing();
     let mut sink = |_: &Delivery, _: &Message| {};
     let mut now_ns = 0;
     let mut packets = Vec::new();

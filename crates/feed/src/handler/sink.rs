@@ -8,6 +8,7 @@ use crate::arbiter::{Gap, Line, LineEvent};
 use crate::framing::FramingError;
 use crate::market::{MarketDataError, MarketEvent, Snapshot};
 use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
+use crate::replay::ReplayFailure;
 
 /// How a message arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +142,10 @@ pub trait Sink<M: ?Sized> {
     /// A gap will be requested from a replay service; [`handle_replay_done`](Self::handle_replay_done) follows,
     /// unless the sequence numbers restart before.
     fn handle_replay_begun(&mut self, _gap: Gap) {}
+
+    /// Numbers of a gap will not be replayed: the request or the replay failed. [`handle_replay_done`](Self::handle_replay_done)
+    /// of the gap follows.
+    fn handle_replay_abandoned(&mut self, _gap: Gap, _reason: ReplayFailure) {}
 
     /// The replay of a gap ended.
     fn handle_replay_done(&mut self, _gap: Gap) {}

@@ -9,6 +9,7 @@ use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Delivery, Fault, Sink};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
+use tickwire_feed::replay::ReplayFailure;
 use tickwire_monitor::Tap;
 
 /// Counts messages and shows the output until the end is reached.
@@ -111,6 +112,10 @@ impl<M: Named + ?Sized> Sink<M> for Showing {
     fn handle_replay_begun(&mut self, gap: Gap) {
         self.tap(|tap| tap.replay_begun(gap));
         self.print(|printer| printer.replay_begun(gap));
+    }
+
+    fn handle_replay_abandoned(&mut self, gap: Gap, reason: ReplayFailure) {
+        self.tap(|tap| tap.replay_abandoned(gap, reason));
     }
 
     fn handle_replay_done(&mut self, gap: Gap) {
