@@ -15,9 +15,14 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use support::{directory, tickwire};
 
-/// A collector that takes everything and passes on what it got, one request at a time. The names and texts of a request are
-/// readable in its protobuf.
+/// A collector that takes everything and passes on the requests with their heads. The names and texts of a request are readable
+/// in its protobuf.
 fn collector() -> (SocketAddr, Receiver<String>) {
+    collector_with("")
+}
+
+/// A collector with this answer.
+fn collector_with(answer: &'static str) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let (sender, bodies) = channel();
@@ -34,9 +39,13 @@ fn collector() -> (SocketAddr, Receiver<String>) {
                 .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
             let mut body = vec![0; length.expect("a length")];
             stream.read_exact(&mut body).expect("a body");
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-            stream.get_mut().write_all(answer.as_bytes()).expect("answered");
-            if sender.send(String::from_utf8_lossy(&body).into_owned()).is_err() {
+            let length = answer.len();
+            write!(
+                stream.get_mut(),
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{answer}"
+            )
+            .expect("answered");
+            if sender.send(head + &String::from_utf8_lossy(&body)).is_err() {
                 return;
             }
         }
@@ -124,18 +133,70 @@ fn the_environment_names_collector_and_service() {
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*format!("http://{address}")),
         ("OTEL_SERVICE_NAME", "futures-a"),
         ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20dXNlcjpzZWNyZXQ="),
     ];
     receive_gaps("otlp-environment", 22112, "", &variables);
-    let wanted = ["futures-a", "deployment.environment.name", "gap recovery"];
+    let wanted = [
+        "authorization: Basic dXNlcjpzZWNyZXQ=\r\n",
+        "futures-a",
+        "deployment.environment.name",
+        "gap recovery",
+    ];
     wait_for(&bodies, &wanted);
+}
+
+/// Runs `fix server` with these variables until it listens. Returns standard error.
+fn serve_briefly(options: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "server", "--port", "0"])
+        .args(options)
+        .envs(variables.iter().copied())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut line = String::new();
+    let mut out = BufReader::new(server.stdout.take().expect("piped"));
+    out.read_line(&mut line).expect("readable");
+    server.kill().expect("it runs");
+    let output = server.wait_with_output().expect("it ends");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(line.starts_with("listening on "), "{line}{told}");
+    told
 }
 
 #[test]
 fn an_environment_for_others_keeps_nothing_from_starting() {
-    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318")];
-    let told = receive_gaps("otlp-https", 22116, "", &variables);
-    let wanted =
-        "no spans are exported: OTEL_EXPORTER_OTLP_ENDPOINT: spans are sent over http only";
+    let endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    for (value, wanted) in [
+        ("https://user:secret@c:4318", "OTEL_EXPORTER_OTLP_ENDPOINT: user and"),
+        ("https://c:4318", "OTEL_EXPORTER_OTLP_ENDPOINT: spans are sent over"),
+    ] {
+        let told = serve_briefly(&[], &[(endpoint, value)]);
+        assert_eq!(told.matches("no spans are exported: ").count(), 1, "{told}");
+        assert!(told.contains(wanted) && !told.contains("secret"), "{told}");
+    }
+}
+
+#[test]
+fn a_disabled_sdk_exports_nothing() {
+    let (address, bodies) = collector();
+    let address = format!("http://{address}");
+    let disabled = ("OTEL_SDK_DISABLED", "true");
+    let variables = [disabled, ("OTEL_EXPORTER_OTLP_ENDPOINT", &*address)];
+    assert_eq!(serve_briefly(&[], &variables), "");
+    let told = receive_gaps("otlp-disabled", 22116, &format!("--otlp {address}"), &[disabled]);
+    let wanted = "no spans are exported: OTEL_SDK_DISABLED is true";
+    assert_eq!(told.matches(wanted).count(), 1, "{told}");
+    assert!(bodies.try_recv().is_err());
+}
+
+#[test]
+fn the_text_of_a_collector_that_rejects_spans_is_told_once() {
+    // The answer's partial_success (1): rejected_spans (1) 1, error_message (2).
+    let (address, _bodies) = collector_with("\x0a\x0b\x08\x01\x12\x07too old");
+    let told = receive_gaps("otlp-rejected", 22120, &format!("--otlp http://{address}"), &[]);
+    let wanted = "the collector rejected 1 spans: \"too old\"";
     assert_eq!(told.matches(wanted).count(), 1, "{told}");
 }
 
@@ -259,11 +320,14 @@ fn a_resend_and_its_session_reach_the_collector() {
 #[test]
 fn a_wrong_address_is_refused_before_anything_starts() {
     for (address, wanted) in [
-        ("localhost:4318", "--otlp expected http://HOST:PORT"),
+        ("localhost:4318", "--otlp: expected http://HOST:PORT"),
+        ("http://:4318", "--otlp: expected http://HOST:PORT"),
+        ("http://user:secret@127.0.0.1:9", "OTEL_EXPORTER_OTLP_HEADERS"),
         ("https://localhost:4318", "spans are sent over http only"),
     ] {
-        let run = tickwire(&format!("fix server --port 0 --otlp {address}"));
-        assert_eq!(run.status, 2, "{}", run.err);
-        assert!(run.err.contains(wanted), "{}", run.err);
+        let run = tickwire(&format!("fix server --port 0 --metrics 0 --otlp {address}"));
+        assert_eq!((run.status, &*run.out), (2, ""), "{}", run.err);
+        assert!(run.err.contains(wanted) && !run.err.contains("secret"), "{}", run.err);
+        assert!(!run.err.contains("metrics at"), "{}", run.err);
     }
 }

@@ -29,7 +29,7 @@ impl SpanArgs {
 #[cfg(feature = "otlp")]
 mod exported {
     use super::{Failure, Metrics, SpanSink};
-    use tickwire_telemetry::spans::{CollectorAddress, SpanExport, SpanSource};
+    use tickwire_telemetry::spans::{CollectorAddress, SpanExport, SpanSource, is_export_disabled};
 
     /// A running export.
     pub struct Spans {
@@ -45,20 +45,37 @@ mod exported {
             metrics: &Metrics,
         ) -> Result<Option<Self>, Failure> {
             let given = address.map(CollectorAddress::parse).transpose();
-            let given = given.map_err(|error| Failure::Usage(format!("--otlp {error}")))?;
+            let given = given.map_err(|error| Failure::Usage(format!("--otlp: {error}")))?;
+            if is_export_disabled() {
+                if given.is_some() {
+                    tracing::warn!("no spans are exported: OTEL_SDK_DISABLED is true");
+                }
+                return Ok(None);
+            }
+            if let Some(given) = given {
+                return Self::start_to(&given, command, metrics)
+                    .map(Some)
+                    .map_err(|error| Failure::Usage(format!("--otlp: {error}")));
+            }
             // An environment that is meant for other programs too must not keep this one from starting.
-            let of_environment = || {
-                CollectorAddress::of_environment().unwrap_or_else(|error| {
-                    tracing::warn!("no spans are exported: {error}");
-                    None
-                })
-            };
-            let Some(address) = given.or_else(of_environment) else { return Ok(None) };
+            let started = CollectorAddress::of_environment().and_then(|address| {
+                address.map(|address| Self::start_to(&address, command, metrics)).transpose()
+            });
+            Ok(started.unwrap_or_else(|error| {
+                tracing::warn!("no spans are exported: {error}");
+                None
+            }))
+        }
+
+        fn start_to(
+            address: &CollectorAddress,
+            command: &str,
+            metrics: &Metrics,
+        ) -> Result<Self, String> {
             let version = env!("CARGO_PKG_VERSION");
             let source = SpanSource { service: "tickwire", version, command };
-            let (export, sink) = SpanExport::start(&address, source, metrics)
-                .map_err(|error| Failure::Usage(format!("--otlp: {error}")))?;
-            Ok(Some(Self { sink, _export: export }))
+            let (export, sink) = SpanExport::start(address, source, metrics)?;
+            Ok(Self { sink, _export: export })
         }
 
         /// Returns the sink of spans.

@@ -228,14 +228,15 @@ pub struct ServerPlan {
 }
 
 impl Server {
-    /// Creates an engine that listens and answers; returns it with its address.
+    /// Creates an engine that listens, answers and counts in `metrics`; returns it with its address.
     pub fn listen(
         plan: &ServerPlan,
         session: &SessionArgs,
         once: Option<Stop>,
+        metrics: &Metrics,
     ) -> Result<(Engine<Self>, SocketAddr), Failure> {
         let failed = |error: Error| Failure::Usage(error.to_string());
-        let mut engine = Self::engine(plan.seed, session, once)?;
+        let mut engine = Self::engine(plan.seed, session, once, metrics)?;
         let mut options = AcceptorOptions::new(plan.address);
         options.connection_rate = Rate { per_second: 10_000 };
         options.connection_rate_per_address = Rate { per_second: 10_000 };
@@ -272,8 +273,8 @@ impl Server {
         seed: u64,
         session: &SessionArgs,
         once: Option<Stop>,
+        metrics: &Metrics,
     ) -> Result<Engine<Self>, Failure> {
-        let metrics = Metrics::new();
         let help = "Time from reading an order to queueing its last report";
         let server = Self {
             seed,
@@ -283,13 +284,13 @@ impl Server {
             reports: 0,
             once,
             failure: None,
-            metrics: FixMetrics::new(&metrics),
+            metrics: FixMetrics::new(metrics),
             answers: histogram::latency(),
             answer_times: metrics.distribution("fix_answer", help, &[]),
             all_metrics: metrics.clone(),
             watch: None,
             traced: None,
-            _exporter: session.metrics.serve(&metrics)?,
+            _exporter: session.metrics.serve(metrics)?,
         };
         Engine::new(session.engine_options(), server)
             .map_err(|error| Failure::Usage(error.to_string()))
@@ -333,14 +334,17 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         kept_max: None,
     };
     let once = args.once.then(|| stop.clone());
+    let metrics = Metrics::new();
+    // Before anything listens: a wrong address ends the command.
+    let spans = args.spans.start("fix server", &metrics)?;
     let session = &SessionArgs { is_watched: args.monitor.is_wanted(), ..args.session.clone() };
     let (mut engine, addresses) = match &args.config {
         None => {
-            let (engine, address) = Server::listen(&plan, session, once)?;
+            let (engine, address) = Server::listen(&plan, session, once, &metrics)?;
             (engine, vec![address])
         }
         Some(path) => {
-            let mut engine = Server::engine(args.seed, session, once)?;
+            let mut engine = Server::engine(args.seed, session, once, &metrics)?;
             let (configured, _) = session.configure(&mut engine, path, Role::Acceptor)?;
             (engine, configured.addresses)
         }
@@ -353,7 +357,6 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     let token = args.admin.token(args.monitor.is_wanted())?;
     let _administration = args.admin.serve(&engine.handle(), token.as_ref())?;
     let _monitor = monitor(&args.monitor, &mut engine, token.as_ref())?;
-    let spans = args.spans.start("fix server", &engine.application().all_metrics)?;
     engine.application_mut().traced =
         spans.as_ref().map(|spans| SessionSpans::new(spans.sink().clone()));
     engine.run(&stop).map_err(|error| Failure::Usage(error.to_string()))?;

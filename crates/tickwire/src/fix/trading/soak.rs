@@ -23,6 +23,7 @@ use tickwire_fix_session::{
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram::{self, Summary};
 use tickwire_net::{Error, Stop};
+use tickwire_telemetry::metrics::Metrics;
 
 /// Run many sessions and check that nothing is lost and that memory does not grow
 ///
@@ -193,7 +194,7 @@ pub fn run(args: &SoakArgs) -> Result<Outcome, Failure> {
     session.store = server_folder;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let plan = ServerPlan { address, sender: "SOAK".to_owned(), seed: 1, kept_max: Some(KEPT_MAX) };
-    let (mut server, address) = Server::listen(&plan, &session, None)?;
+    let (mut server, address) = Server::listen(&plan, &session, None, &Metrics::new())?;
     session.store = client_folder;
 
     let clients = Clients {
