@@ -157,7 +157,8 @@ fn a_collector_that_hangs_delays_nobody_and_what_is_lost_is_counted() {
     let begun = Instant::now();
     (0..10_000).for_each(|_| sink.send(span("test", SpanIdentity::root())));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-    assert!(count(&metrics, FULL) >= 10_000);
+    // The queue may have been full before the thread took its batch, of at most 512 spans.
+    assert!(count(&metrics, FULL) >= 10_000 - 512);
     assert_eq!(count(&metrics, EXPORTED), 0);
     let begun = Instant::now();
     drop(export);
