@@ -182,7 +182,7 @@ async function demo(processes) {
     const { stale_books: stale } = (await channel()).books;
     return shown.some(([instrument, why]) => stale.some((book) => book.instrument === instrument && book.text === why));
   }, 60_000);
-  await isAsTheApiSays(page, 70);
+  await isAsTheApiSays(page, 50);
   for (const [key, ready] of [["2", ".ladder .price"], ["3", "table.explain tbody tr"], ["4", "text=no FIX sessions"], ["5", "text=no topics"], ["1", "[data-line]"]]) {
     await page.keyboard.press(key);
     await page.waitForSelector(ready);

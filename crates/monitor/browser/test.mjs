@@ -172,7 +172,7 @@ try {
   const charts = await isPainted(page, "Feed", ["spark", "time", "histogram", "heat"]);
   done(`Feed: ${charts} charts are drawn`);
   done("Feed: gaps are shown with how they were filled, and it is accessible");
-  const live = await isAsTheApiSays(page, 70);
+  const live = await isAsTheApiSays(page, 50);
   done(`Feed: ${live} numbers on the page are those of the API while packets come`);
 
   await page.locator(`[data-gap="${gap.id}"] a`).click();
