@@ -1,20 +1,33 @@
-//! Limits repeated log lines to one a second.
+//! Limits repeated log lines.
 
 use crate::clock::SECOND_NS;
 
-/// Lets one event through per second. Pure: time is an argument.
-#[derive(Clone, Copy, Debug, Default)]
+/// Lets one event through per interval, by default per second. Pure: time is an argument.
+#[derive(Clone, Copy, Debug)]
 pub struct Throttle {
+    interval_ns: u64,
     last_ns: Option<u64>,
     held_back: u64,
 }
 
+impl Default for Throttle {
+    fn default() -> Self {
+        Self::every(SECOND_NS)
+    }
+}
+
 impl Throttle {
+    /// Lets one event through per `interval_ns`.
+    #[must_use]
+    pub const fn every(interval_ns: u64) -> Self {
+        Self { interval_ns, last_ns: None, held_back: 0 }
+    }
+
     /// Returns the number of events held back since the last one if an event may pass at `now_ns`;
     /// `None` otherwise.
     pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
         let is_free =
-            self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= SECOND_NS);
+            self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= self.interval_ns);
         if !is_free {
             self.held_back += 1;
             return None;

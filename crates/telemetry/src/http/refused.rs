@@ -4,12 +4,13 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use axum::extract::Request;
+use tickwire_host::Throttle;
+use tickwire_host::clock::{SECOND_NS, monotonic_ns};
 
 /// Least time between two log lines of one kind.
-const LOG_INTERVAL: Duration = Duration::from_secs(10);
+const LOG_INTERVAL_NS: u64 = 10 * SECOND_NS;
 
 /// Most characters of a path that are logged.
 const PATH_CHARS_MAX: usize = 100;
@@ -20,8 +21,8 @@ pub(super) struct HttpPeer(pub(super) SocketAddr);
 
 /// Requests without the right token since the process began, on all its servers.
 static UNAUTHORIZED: AtomicU64 = AtomicU64::new(0);
-static UNAUTHORIZED_LOG: LogThrottle = LogThrottle::new();
-static TLS_LOG: LogThrottle = LogThrottle::new();
+static UNAUTHORIZED_LOG: Mutex<Throttle> = Mutex::new(Throttle::every(LOG_INTERVAL_NS));
+static TLS_LOG: Mutex<Throttle> = Mutex::new(Throttle::every(LOG_INTERVAL_NS));
 
 /// Returns the number of requests that this process has answered with status 401.
 pub(crate) fn unauthorized_requests() -> u64 {
@@ -31,7 +32,7 @@ pub(crate) fn unauthorized_requests() -> u64 {
 /// Records a request without the right token. The warning names the peer and never the token.
 pub(super) fn note_unauthorized(request: &Request, has_token: bool) {
     UNAUTHORIZED.fetch_add(1, Ordering::Relaxed);
-    let Some(others) = UNAUTHORIZED_LOG.passed(Instant::now()) else { return };
+    let Some(others) = passed(&UNAUTHORIZED_LOG) else { return };
     let HttpPeer(peer) = match request.extensions().get() {
         Some(peer) => *peer,
         None => return tracing::warn!("HTTP: a request without the right token"),
@@ -44,7 +45,7 @@ pub(super) fn note_unauthorized(request: &Request, has_token: bool) {
 
 /// Records a TLS handshake that failed.
 pub(super) fn note_handshake(peer: SocketAddr, error: &dyn Display) {
-    if let Some(others) = TLS_LOG.passed(Instant::now()) {
+    if let Some(others) = passed(&TLS_LOG) {
         tracing::warn!("HTTP: no TLS connection with {peer}: {error}{}", more(others));
     }
 }
@@ -56,24 +57,9 @@ fn more(others: u64) -> String {
     }
 }
 
-/// Lets one log line pass in each [`LOG_INTERVAL`].
-struct LogThrottle(Mutex<(Option<Instant>, u64)>);
-
-impl LogThrottle {
-    const fn new() -> Self {
-        Self(Mutex::new((None, 0)))
-    }
-
-    /// Returns the number of lines that were held back since the last one that passed; `None` if this one is held back too.
-    fn passed(&self, now: Instant) -> Option<u64> {
-        let (last, others) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| now.duration_since(last) < LOG_INTERVAL) {
-            *others += 1;
-            return None;
-        }
-        *last = Some(now);
-        Some(std::mem::take(others))
-    }
+/// Returns the number of lines that were held back since the last one that passed; `None` if this one is held back too.
+fn passed(throttle: &Mutex<Throttle>) -> Option<u64> {
+    throttle.lock().unwrap_or_else(PoisonError::into_inner).pass(monotonic_ns())
 }
 
 #[cfg(test)]
@@ -82,12 +68,12 @@ mod tests {
 
     #[test]
     fn one_line_passes_in_an_interval_and_tells_of_the_others() {
-        let (throttle, begun) = (LogThrottle::new(), Instant::now());
-        assert_eq!(throttle.passed(begun), Some(0));
-        assert_eq!(throttle.passed(begun), None);
-        assert_eq!(throttle.passed(begun + LOG_INTERVAL / 2), None);
-        assert_eq!(throttle.passed(begun + LOG_INTERVAL), Some(2));
-        assert_eq!(throttle.passed(begun + 3 * LOG_INTERVAL), Some(0));
+        let (mut throttle, begun) = (Throttle::every(LOG_INTERVAL_NS), 7);
+        assert_eq!(throttle.pass(begun), Some(0));
+        assert_eq!(throttle.pass(begun), None);
+        assert_eq!(throttle.pass(begun + LOG_INTERVAL_NS / 2), None);
+        assert_eq!(throttle.pass(begun + LOG_INTERVAL_NS), Some(2));
+        assert_eq!(throttle.pass(begun + 3 * LOG_INTERVAL_NS), Some(0));
         assert_eq!(more(2), "; 2 others since the last such warning");
     }
 }
