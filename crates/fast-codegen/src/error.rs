@@ -49,7 +49,7 @@ impl fmt::Display for GenerateError {
             Self::UnknownField { field } => write!(
                 f,
                 "no template has a field \"{field}\"; give a name, a path such as \
-                 MDEntries/MDEntryPx, or a field id"
+                 MDEntries/MDEntryPx, or a field id (`tickwire templates show` lists them)"
             ),
             Self::NoTemplateId => f.write_str(
                 "no template of the set has an id, so there is no message to decode: give the \

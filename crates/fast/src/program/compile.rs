@@ -98,7 +98,7 @@ impl fmt::Display for CompileError {
             Self::UnknownField { field } => write!(
                 f,
                 "no template has a field \"{field}\"; give a name, a path such as \
-                 MDEntries/MDEntryPx, or a field id"
+                 MDEntries/MDEntryPx, or a field id (`tickwire templates show` lists them)"
             ),
         }
     }

@@ -120,6 +120,10 @@ impl fmt::Display for Disagreement {
             (Some(NamedLayout::Format(named)), Some(found)) => {
                 write!(f, "its name says {named}, its content is read as {found}")
             }
+            (Some(NamedLayout::Prefixed), Some(Format::Raw)) => f.write_str(
+                "its name says length-prefixed packets, but no lengths of 4 bytes fit; its \
+                 content is read as raw",
+            ),
             (Some(NamedLayout::Prefixed), Some(found)) => {
                 write!(f, "its name says length-prefixed packets, its content is read as {found}")
             }

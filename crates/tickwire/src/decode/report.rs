@@ -281,10 +281,19 @@ fn advice(error: &Error) -> &'static str {
         (ErrorKind::UnknownTemplate, _) => {
             " (do --templates and --framing fit this feed and its date?)"
         }
-        (ErrorKind::NoInitialValue | ErrorKind::EmptyPreviousValue, Some(_)) => {
-            " (was a packet lost, or does --reset not fit this feed?)"
+        (
+            ErrorKind::NoInitialValue
+            | ErrorKind::EmptyPreviousValue
+            | ErrorKind::SubtractionLength
+            | ErrorKind::IntegerConversion,
+            Some(_),
+        ) => " (was a packet lost, or is --reset or the template file wrong?)",
+        (ErrorKind::IntegerRange | ErrorKind::DecimalRange, _) => {
+            " (is --framing or the template file wrong?)"
         }
-        (ErrorKind::Truncated, _) => " (is the packet truncated, or --framing wrong?)",
+        (ErrorKind::Truncated, _) => {
+            " (is the packet truncated, or is --framing or the template file wrong?)"
+        }
         _ => "",
     }
 }

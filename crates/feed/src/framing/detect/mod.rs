@@ -163,12 +163,14 @@ impl fmt::Display for Undetected {
             Self::TooFew { packets } => write!(
                 f,
                 "cannot tell the framing: {packets} packets with messages are too few, \
-                 {PACKETS_MIN} are needed; name the framing and check the values"
+                 {PACKETS_MIN} are needed; name the framing and check the values (raw files have no \
+                 packets)"
             ),
             Self::NoneFits { packets, whole } => write!(
                 f,
                 "cannot tell the framing: the best candidate decodes {whole} of {packets} packets; \
-                 are the templates those of this feed and its date?"
+                 is the feed on another port of the capture, and are the templates those of this \
+                 feed and its date? TCP streams need a named framing"
             ),
             Self::Ambiguous { first, second } => write!(
                 f,
