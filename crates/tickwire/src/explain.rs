@@ -24,6 +24,9 @@ use tickwire_text::json::parse_hex;
 /// (index:value), value, and the dictionary entry before and after. Earlier packets to the same
 /// address and port are decoded first to restore the dictionaries. An error is shown at its
 /// position.
+///
+/// A segment of a TCP stream is explained as a packet. It fails at a message that continues in the
+/// next segment; pass the bytes of that message with --hex.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExplainArgs {
