@@ -167,6 +167,13 @@ mod tests {
                 None,
                 "its name says length-prefixed packets, its content is read as pcap",
             ),
+            (
+                "x.bin",
+                Format::Raw,
+                None,
+                "its name says length-prefixed packets, but no lengths of 4 bytes fit; its content is \
+                 read as raw",
+            ),
             ("x.dat.gz", Format::Raw, None, "its name says gzip, but it is not compressed"),
             (
                 "x.fast.zst",
