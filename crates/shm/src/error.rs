@@ -164,7 +164,8 @@ impl fmt::Display for Error {
             ),
             Self::Version { found } => write!(
                 f,
-                "layout version {found} is not this program's ({}); use the same release on both sides",
+                "layout version {found} is not this program's ({}); use the same release on both sides, or delete its files if \
+                 its publisher has ended",
                 crate::layout::VERSION
             ),
         }

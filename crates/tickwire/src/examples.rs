@@ -231,7 +231,9 @@ tickwire monitor --config processes.toml",
 # Lines A and B on loopback, each losing 1 %:
 tickwire multicast -f feed/simple.bin --line-b --loss 1
 # A capture with its own times, ten times as fast, on a network:
-tickwire multicast -f day.pcap --original 10 --interface eth0 -a 239.1.1.1 -p 5000",
+tickwire multicast -f day.pcap --original 10 --interface eth0 -a 239.1.1.1 -p 5000
+# Line B of a capture of several lines:
+tickwire multicast -f day.pcap --capture-port 13015 -a 224.1.2.134 -p 13015 --original",
     ),
     (
         "opra",

@@ -93,7 +93,10 @@ impl Bus {
         let outlets = Outlets::new(&places, delivery, sets, is_captured, patience, stop)?;
         let count = args.subscribers.unwrap_or(u32::from(is_captured));
         if !outlets.wait(count, false, patience, stop)? && !stop.is_set() {
-            tracing::warn!("not {count} subscribers after {patience:?}: publishing anyway");
+            tracing::warn!(
+                "fewer subscribers than {count} (--subscribers) after {patience:?}: publishing anyway; \
+                 both sides need the same --transport, --domain, --partition, --topics and --network"
+            );
         }
         Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
     }

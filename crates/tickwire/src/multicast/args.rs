@@ -19,6 +19,10 @@ use tickwire_net::replay::Pace;
 /// Line B (--line-b) carries the packets of line A, or those of --file-b. Each line can lose,
 /// duplicate, reorder and delay packets, drift or be silent. Snapshots can be lost or late. The
 /// same seed gives the same faults. An option `A[,B]` takes one value for both lines or one for each.
+///
+/// All packets of a file are sent to its line, whatever their destination in the capture. If a
+/// capture has several lines, send each by a command of its own with --capture-address,
+/// --capture-port and --original.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.
@@ -82,10 +86,10 @@ pub struct MulticastArgs {
     /// Format of the files: u32be, u32le or pcap. Default: detected.
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub input_format: Option<Format>,
-    /// Read only packets sent to this port (pcap and pcapng).
+    /// Read only packets sent to this port (pcap and pcapng), from all files.
     #[arg(long, value_name = "PORT", help_heading = "Input")]
     pub capture_port: Option<u16>,
-    /// Read only packets sent to this address (pcap and pcapng).
+    /// Read only packets sent to this address (pcap and pcapng), from all files.
     #[arg(long, value_name = "IP", help_heading = "Input")]
     pub capture_address: Option<std::net::IpAddr>,
 

@@ -68,8 +68,9 @@ pub struct PublishArgs {
     /// name.
     #[arg(long, value_name = "WHICH", default_value = "orders")]
     samples: SampleChoice,
-    /// With --samples templates: the key field, for the templates that have it. Each value of the
-    /// key has its own last value.
+    /// With --samples templates: the key field. In each template that has it outside of sequences,
+    /// it must be a mandatory number or string; topics of other templates have no key. Each value of
+    /// the key has its own last value.
     #[arg(long, value_name = "FIELD")]
     pub key: Option<String>,
     /// With --samples templates: only these fields, by name. Default: all.

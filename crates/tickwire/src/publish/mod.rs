@@ -170,7 +170,7 @@ fn join(
     let is_matched = outlets.wait(count, !args.of_templates(), patience, stop)?;
     if !is_matched && !stop.is_set() {
         tell!(
-            "tickwire: not {count} subscribers on all topics after {patience:?}: publishing anyway; \
+            "tickwire: fewer subscribers than {count} on all topics after {patience:?}: publishing anyway; \
              both sides need the same --domain, --partition, --topics, --network and --transport"
         );
     }

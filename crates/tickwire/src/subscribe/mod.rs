@@ -55,7 +55,7 @@ pub struct SubscribeArgs {
     topic: Vec<String>,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// With --templates: the key field, for the templates that have it.
+    /// With --templates: the key field, as on the publisher.
     #[arg(long, value_name = "FIELD", requires = "templates")]
     key: Option<String>,
     /// With --templates: only these fields, by name. Default: all.
@@ -64,7 +64,8 @@ pub struct SubscribeArgs {
     /// Print each sample as a line of JSON; the table of times goes to standard error.
     #[arg(long)]
     show: bool,
-    /// Write samples to Parquet files in this directory, one folder per topic.
+    /// Write samples to Parquet files in this directory, one folder per topic. Only in programs
+    /// built with --features columns; --show writes JSON lines in all.
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
     /// With --record: most rows per file. Default: 1,000,000.

@@ -134,9 +134,15 @@ impl StaleFacts {
             _ => "a snapshot includes sequence numbers that the lines had not reached".to_owned(),
         };
         let skew = time_text(self.skew_ns);
+        let further = match self.is_captured {
+            true => {
+                "if the lines' captures end before that of the snapshots, the books were fresh until \
+                 then: show them without --at-end; otherwise lines and snapshots are of different channels"
+            }
+            false => "otherwise lines and snapshots are of different channels or times",
+        };
         format!(
-            "{found}. If the lines are more than {skew} behind the snapshots, raise --skew; otherwise \
-             lines and snapshots are of different channels or times"
+            "{found}. If the lines are more than {skew} behind the snapshots, raise --skew; {further}"
         )
     }
 }
