@@ -165,7 +165,7 @@ impl FramingArgs {
             Some(FramingChoice::Named(framing, _)) => framing,
             Some(FramingChoice::Auto) => {
                 return Err(Failure::Usage(
-                    "--framing auto needs a capture to look at, which this command has not: let \
+                    "--framing auto needs a capture, and this command has none: let \
                      `tickwire decode CAPTURE --framing auto -t TEMPLATES` detect the framing, and \
                      name it here (tcpdump -w first.pcap captures the packets of a line)"
                         .to_owned(),
