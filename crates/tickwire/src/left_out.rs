@@ -39,7 +39,8 @@ left_out!(
     export,
     ExportArgs,
     "Write the messages of captures to Parquet and Arrow files",
-    "; decode --format csv and jsonl work without"
+    "; without it, decode --format csv or jsonl writes FAST messages, fix decode --format jsonl FIX \
+     messages"
 );
 left_out!(
     "top",

@@ -22,7 +22,8 @@ pub struct DecodeArgs {
     #[command(flatten)]
     dictionary: DictionaryArgs,
     /// text: header, body and trailer, one field per line. jsonl: one object per message, with
-    /// numbers and flags as JSON types and groups as lists of entries
+    /// numbers and flags as JSON types and groups as lists of entries. For tables see `tickwire
+    /// export --fix`
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

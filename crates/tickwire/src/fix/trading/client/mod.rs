@@ -25,8 +25,9 @@ use tickwire_telemetry::metrics::Metrics;
 
 /// Send orders to `tickwire fix server` and count its execution reports
 ///
-/// Without --orders a menu controls the client: N, a, b, l, n, p, x and ? for help. At the end it
-/// prints the times of encoding, decoding and round trips.
+/// Without --orders a menu controls the client: N, a, b, l, n, p, x and ? for help. x logs out and
+/// exits. l and the end of standard input do so only when every order in the store has its reports.
+/// At the end the client prints the times of encoding, decoding and round trips.
 #[derive(Debug, Args)]
 pub struct ClientArgs {
     /// Address of the server
