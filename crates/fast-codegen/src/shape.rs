@@ -111,11 +111,7 @@ impl Shape<'_> {
 
 /// Returns the number of presence-map bits of an operator.
 pub(crate) fn map_bits(operation: &Operation<'_>, is_optional: bool) -> u32 {
-    match operation.kind {
-        OperatorKind::None | OperatorKind::Delta => 0,
-        OperatorKind::Constant => u32::from(is_optional),
-        _ => 1,
-    }
+    u32::from(operation.kind.has_map_bit(is_optional))
 }
 
 /// Returns the number of presence-map bits of a field.
@@ -138,9 +134,7 @@ fn is_conditional(field: &FieldPlan<'_>) -> bool {
 }
 
 fn takes_bytes(field: &FieldPlan<'_>) -> bool {
-    let always = |operation: &Operation<'_>| {
-        matches!(operation.kind, OperatorKind::None | OperatorKind::Delta)
-    };
+    let always = |operation: &Operation<'_>| operation.kind.is_always_in_stream();
     match &field.kind {
         FieldKind::Scalar { operation, .. } => always(operation),
         FieldKind::Parts { exponent, mantissa } => always(exponent) || always(mantissa),

@@ -31,8 +31,15 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                 }
                 Ok(value)
             }
-            _ if map.take() => self.scaled_on_wire(op),
-            _ => Ok(self.scaled_initial(op)),
+            // Of these, decimals have default only: S2 excludes increment and tail, and constants
+            // have an operation of their own.
+            OperatorKind::Default
+            | OperatorKind::Constant
+            | OperatorKind::Increment
+            | OperatorKind::Tail => match map.take() {
+                true => self.scaled_on_wire(op),
+                false => Ok(self.scaled_initial(op)),
+            },
         }
     }
 

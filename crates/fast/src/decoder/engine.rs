@@ -8,7 +8,7 @@ use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
-use crate::template::{OperatorKind, TemplateId};
+use crate::template::TemplateId;
 use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
 
 /// Reads presence-map bits in order.
@@ -564,8 +564,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Checks the type of the entry's value (D4) for the next field.
     #[cold]
     fn check_entry_type(&mut self, op: &Op, in_stream: bool) -> FieldDecoded {
-        let replaces =
-            matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment) && in_stream;
+        let replaces = op.operator.replaces_previous_value() && in_stream;
         let tag = op.aux as u8;
         if !replaces
             && self.dictionary.state(op.entry) != EntryState::Undefined

@@ -201,7 +201,11 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             OperatorKind::Copy if map.take() => self.text_on_wire(op, base, true),
             OperatorKind::Tail if map.take() => self.tail(op, base),
             OperatorKind::Delta => self.text_delta(op, base),
-            _ => self.previous_text(op, base),
+            // Strings have no increment (S2), and constants an operation of their own.
+            OperatorKind::Copy
+            | OperatorKind::Tail
+            | OperatorKind::Constant
+            | OperatorKind::Increment => self.previous_text(op, base),
         }
     }
 

@@ -249,7 +249,7 @@ impl Tracing<'_> {
             }
             _ => TracedPart::Whole,
         };
-        let map_bit = if uses_bit(op) { self.take_bit() } else { None };
+        let map_bit = if op.operator.has_map_bit(op.optional) { self.take_bit() } else { None };
         let before = self.before.take();
         let entry = before.map(|before| (before, PreviousValue::of(dictionary, op)));
         self.tell_field(op, part, position, map_bit, entry);
@@ -285,17 +285,6 @@ fn is_silent(op: &Op) -> bool {
             | Code::Group
             | Code::DynamicRef
     )
-}
-
-/// True if an operation uses a bit of the presence map.
-///
-/// Spec: FAST 1.1 §10.5.1.
-fn uses_bit(op: &Op) -> bool {
-    match op.operator {
-        OperatorKind::None | OperatorKind::Delta => false,
-        OperatorKind::Constant => op.optional,
-        _ => true,
-    }
 }
 
 impl Sink for Tracing<'_> {

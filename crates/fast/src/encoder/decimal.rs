@@ -34,7 +34,11 @@ impl EncoderEngine<'_> {
             OperatorKind::None => self.scaled_on_wire(op, value),
             OperatorKind::Delta => self.scaled_delta(op, value),
             OperatorKind::Copy => self.scaled_copy(op, map, value),
-            _ => {
+            // Of these, decimals have default only, as in the decoder.
+            OperatorKind::Default
+            | OperatorKind::Constant
+            | OperatorKind::Increment
+            | OperatorKind::Tail => {
                 let initial = self.scaled_initial(op);
                 let follows = value == initial && (op.optional || initial.is_some());
                 map.push(self.out, !follows);

@@ -88,7 +88,10 @@ impl<'e> EncoderEngine<'e> {
             OperatorKind::Copy | OperatorKind::Tail => self.text_following(op, map, at),
             OperatorKind::Delta => self.text_delta(op, at),
             OperatorKind::None => self.text_on_wire(op, at),
-            _ => self.text_default(op, map, at),
+            // Strings have no increment (S2), and constants an operation of their own.
+            OperatorKind::Default | OperatorKind::Constant | OperatorKind::Increment => {
+                self.text_default(op, map, at)
+            }
         }
     }
 

@@ -508,12 +508,8 @@ impl<'s> ProgramCompiler<'s> {
         if mixed {
             body.ops.push(Op { code: Code::CheckEntryType, aux: u32::from(tag), ..op });
         }
-        body.takes_bytes |= matches!(operator.kind, OperatorKind::None | OperatorKind::Delta);
-        body.map_bits += match operator.kind {
-            OperatorKind::None | OperatorKind::Delta => 0,
-            OperatorKind::Constant => u32::from(op.optional),
-            _ => 1,
-        };
+        body.takes_bytes |= operator.kind.is_always_in_stream();
+        body.map_bits += u32::from(operator.kind.has_map_bit(op.optional));
         op
     }
 

@@ -99,7 +99,8 @@ impl OutgoingRun {
                 }
                 OperatorKind::Constant if op.optional => lanes.flags |= mask,
                 OperatorKind::Constant => lanes.fixed |= mask,
-                OperatorKind::Tail => return None,
+                // Without a lane: no run has it.
+                _ => return None,
             }
             if op.operator.uses_dictionary() {
                 lanes.following |= mask;

@@ -365,6 +365,10 @@ impl<'p> Finder<'p> {
         if op.code == Code::Constant {
             return Some(1);
         }
+        let parts = next.filter(|_| is_exponent(op));
+        if !has_lane(op) || parts.is_some_and(|mantissa| !has_lane(mantissa)) {
+            return None;
+        }
         let slots = if is_decimal(op) { 2 } else { 1 };
         let lane = self.run.count as usize;
         if usize::from(op.bit) != lane || lane + slots > LANES_MAX {
@@ -376,7 +380,7 @@ impl<'p> Finder<'p> {
             _ => {}
         }
         match op.code {
-            Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+            _ if is_exponent(op) => {
                 let mantissa =
                     next.filter(|op| matches!(op.code, Code::Mantissa | Code::MantissaDelta))?;
                 self.parts(op, mantissa).map(|()| 2)
@@ -510,7 +514,8 @@ impl<'p> Finder<'p> {
                 run.always |= mask;
                 run.deltas |= mask;
             }
-            K::Tail => return None,
+            // Without a lane: `take` has declined it.
+            _ => return None,
         }
         if uses_entry(op) {
             let undefined = match op.operator {
@@ -552,9 +557,18 @@ fn table(bits: &[MapLanes]) -> Table {
     table
 }
 
+/// True if a lane can compute an operator; others end a run.
+fn has_lane(op: &Op) -> bool {
+    use OperatorKind as K;
+    matches!(op.operator, K::None | K::Constant | K::Default | K::Copy | K::Increment | K::Delta)
+}
+
+fn is_exponent(op: &Op) -> bool {
+    matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
+}
+
 fn is_decimal(op: &Op) -> bool {
-    op.wire == WireType::Decimal
-        || matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
+    op.wire == WireType::Decimal || is_exponent(op)
 }
 
 fn uses_entry(op: &Op) -> bool {

@@ -259,7 +259,37 @@ pub enum OperatorKind {
 impl OperatorKind {
     /// Whether the operator reads or writes a dictionary entry.
     pub fn uses_dictionary(self) -> bool {
-        matches!(self, Self::Copy | Self::Increment | Self::Delta | Self::Tail)
+        match self {
+            Self::Copy | Self::Increment | Self::Delta | Self::Tail => true,
+            Self::None | Self::Constant | Self::Default => false,
+        }
+    }
+
+    /// Whether a field with this operator is always in the stream, if only as NULL.
+    pub fn is_always_in_stream(self) -> bool {
+        match self {
+            Self::None | Self::Delta => true,
+            Self::Constant | Self::Default | Self::Copy | Self::Increment | Self::Tail => false,
+        }
+    }
+
+    /// Whether a field with this operator has a bit in the presence map.
+    ///
+    /// Spec: FAST 1.1 §10.5.1.
+    pub fn has_map_bit(self, is_optional: bool) -> bool {
+        match self {
+            Self::Constant => is_optional,
+            _ => !self.is_always_in_stream(),
+        }
+    }
+
+    /// Whether a value in the stream becomes the previous value as it is, so that an earlier one of
+    /// another type is no error (D4).
+    pub fn replaces_previous_value(self) -> bool {
+        match self {
+            Self::Copy | Self::Increment => true,
+            Self::None | Self::Constant | Self::Default | Self::Delta | Self::Tail => false,
+        }
     }
 }
 

@@ -260,26 +260,19 @@ fn number_of(field: &Field) -> Option<End> {
         _ => return None,
     };
     let nullable = field.presence == Presence::Optional;
-    let has_bit = match operator_of(field)?.kind {
-        OperatorKind::None => false,
-        OperatorKind::Copy | OperatorKind::Default | OperatorKind::Increment => true,
-        OperatorKind::Constant | OperatorKind::Delta | OperatorKind::Tail => return None,
-    };
-    Some(End::Number { has_bit, nullable, is_vector })
+    let kind = operator_of(field)?.kind;
+    let is_read = matches!(
+        kind,
+        OperatorKind::None | OperatorKind::Copy | OperatorKind::Default | OperatorKind::Increment
+    );
+    is_read.then(|| End::Number { has_bit: kind.has_map_bit(nullable), nullable, is_vector })
 }
 
 /// Returns how a field before the number is skipped; `None` if that is not simple.
 fn steps_of(field: &Field) -> Option<Vec<Step>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
-    let has_bit = match kind {
-        OperatorKind::Constant => optional,
-        OperatorKind::None | OperatorKind::Delta => false,
-        OperatorKind::Copy
-        | OperatorKind::Default
-        | OperatorKind::Increment
-        | OperatorKind::Tail => true,
-    };
+    let has_bit = kind.has_map_bit(optional);
     if kind == OperatorKind::Constant {
         return Some(vec![Step { shape: Shape::Nothing, has_bit }]);
     }

@@ -190,12 +190,7 @@ fn next(bit: &mut u32) -> u32 {
 
 /// The presence-map bit of an operator, if it uses one.
 fn take_bit(operator: &Operator, optional: bool, bit: &mut u32) -> Option<u32> {
-    let used = match operator.kind {
-        OperatorKind::None | OperatorKind::Delta => false,
-        OperatorKind::Constant => optional,
-        _ => true,
-    };
-    used.then(|| next(bit))
+    operator.kind.has_map_bit(optional).then(|| next(bit))
 }
 
 fn id_text(id: Option<u32>) -> String {

@@ -1,6 +1,7 @@
 //! Recognizes elements and attributes of FAST, and reads simple attributes.
 
 use super::Node;
+use super::operator::OPERATORS;
 use super::source::{UNDECLARED, quote};
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -151,12 +152,10 @@ fn respelt(name: &str) -> Option<&'static str> {
         "timestamp",
         "exponent",
         "mantissa",
-        "constant",
-        "default",
-        "copy",
-        "increment",
-        "delta",
-        "tail",
     ];
-    KNOWN.iter().copied().find(|known| known.eq_ignore_ascii_case(name) && *known != name)
+    KNOWN
+        .iter()
+        .chain(OPERATORS)
+        .copied()
+        .find(|known| known.eq_ignore_ascii_case(name) && *known != name)
 }

@@ -83,7 +83,8 @@ impl TemplateReader<'_> {
             format!("operator {operator} does not apply to a field of type {}", field_type.name());
         let help = match operator {
             "increment" => "increment is for integers; use copy or delta",
-            _ => "tail is for strings and byte vectors; use copy or delta",
+            "tail" => "tail is for strings and byte vectors; use copy or delta",
+            _ => "use copy or delta",
         };
         self.error(Code::S2, node, message, help);
     }

@@ -51,6 +51,7 @@ pub(super) fn count(program: &Program, segment: &Segment, depth: u32) -> Option<
     for op in ops {
         count += match op.code {
             Code::DynamicRef => return None,
+            _ if !has_code(op.operator) => return None,
             Code::Group | Code::GroupOptional | Code::Sequence => {
                 1 + self::count(program, program.segments.get(op.aux as usize)?, depth + 1)?
             }
@@ -68,6 +69,7 @@ pub(super) fn ops_of<'p>(program: &'p Program, segment: &Segment) -> &'p [Op] {
 /// missing, and all later bits move up by one.
 fn skipping(ops: &[Op]) -> u32 {
     let skips = |(index, op): (usize, &Op)| {
+        let has_bit = |mantissa: &Op| mantissa.operator.has_map_bit(false);
         is_exponent(op) && ops.get(index + op.aux as usize).is_some_and(has_bit)
     };
     ops.iter().enumerate().filter(|&op| skips(op)).count() as u32
@@ -77,10 +79,13 @@ fn is_exponent(op: &Op) -> bool {
     matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
 }
 
-/// True if a mantissa has a presence-map bit.
-fn has_bit(mantissa: &Op) -> bool {
+/// True if there is machine code for an operator; others are left to the operations.
+fn has_code(operator: OperatorKind) -> bool {
     use OperatorKind as K;
-    matches!(mantissa.operator, K::Default | K::Copy | K::Increment)
+    matches!(
+        operator,
+        K::None | K::Constant | K::Default | K::Copy | K::Increment | K::Delta | K::Tail
+    )
 }
 
 impl Emitter<'_, '_> {
@@ -298,7 +303,7 @@ impl Emitter<'_, '_> {
     pub(super) fn check_entry_type(&mut self, fields: &mut Fields<'_>, op: &Op) {
         let tags = self.load_call(offset_of!(TreeCall, tags));
         let set = self.block();
-        if matches!(op.operator, OperatorKind::Copy | OperatorKind::Increment) {
+        if op.operator.replaces_previous_value() {
             // A value in the stream replaces the previous value.
             let is_set = self.peek(fields);
             let check = self.block();
