@@ -7,7 +7,7 @@ use super::vectors::Vectors;
 use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
+use crate::program::{Code, FieldRef, Initial, Op, Program, Segment, WireType};
 use crate::template::TemplateId;
 use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
 
@@ -298,8 +298,11 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                     let value = self.delta::<Signed, true>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::Int => {
-                    let value = self.any_integer::<Signed, M>(op, map);
+                Code::Integer => {
+                    let value = match op.wire {
+                        WireType::UInt => self.any_integer::<Unsigned, M>(op, map),
+                        _ => self.any_integer::<Signed, M>(op, map),
+                    };
                     self.integer(op, base, &mut present, value)
                 }
                 Code::AsciiNone => {

@@ -7,7 +7,7 @@ use crate::dictionary::{Dictionary, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::{Store, pair_of};
-use crate::program::{Code, FieldRef, Initial, Op, Program, Segment};
+use crate::program::{Code, FieldRef, Initial, Op, Program, Segment, WireType};
 use crate::template::{Decimal, OperatorKind};
 
 /// Execution of a program over one message.
@@ -142,9 +142,12 @@ impl<'e> EncoderEngine<'e> {
                     let value = integer();
                     self.delta::<EncodedSigned>(op, value)
                 }
-                Code::Int => {
-                    let value = integer();
-                    self.any::<EncodedSigned>(op, map, value, ErrorKind::ApplicationType)
+                Code::Integer => {
+                    let (value, mismatch) = (integer(), ErrorKind::ApplicationType);
+                    match op.wire {
+                        WireType::UInt => self.any::<EncodedUnsigned>(op, map, value, mismatch),
+                        _ => self.any::<EncodedSigned>(op, map, value, mismatch),
+                    }
                 }
                 Code::AsciiDefault | Code::AsciiDefaultOptional => {
                     self.text_default(op, map, is_present.then_some(at))

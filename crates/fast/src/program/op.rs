@@ -33,8 +33,8 @@ pub(crate) enum Code {
     IntNoneOptional,
     IntDelta,
     IntDeltaOptional,
-    /// Any other signed integer.
-    Int,
+    /// Any other integer.
+    Integer,
     AsciiNone,
     AsciiNoneOptional,
     AsciiDefault,
