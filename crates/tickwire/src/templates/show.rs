@@ -3,9 +3,7 @@
 use crate::table::{Align, Table};
 use std::io::{self, Write};
 use tickwire_fast::TemplateSet;
-use tickwire_fast::template::{
-    Field, Group, Instruction, Operator, OperatorKind, Operators, Presence, Sequence,
-};
+use tickwire_fast::template::{Field, Group, Instruction, Operator, Operators, Presence, Sequence};
 use tickwire_text::words;
 
 /// Writes the heading and the table of the template at `index`.
