@@ -16,6 +16,7 @@
 
 mod names;
 
+use std::fmt;
 use std::time::Duration;
 
 use axum::Json;
@@ -77,6 +78,25 @@ enum Act {
     Reset,
     Enable(bool),
     Numbers(Numbers),
+}
+
+/// Formats as in the event log.
+impl fmt::Display for Act {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Look => out.write_str("read"),
+            Self::Logout => out.write_str("logout"),
+            Self::Reset => out.write_str("reset of the sequence numbers"),
+            Self::Enable(true) => out.write_str("enabled"),
+            Self::Enable(false) => out.write_str("disabled"),
+            Self::Numbers(numbers) => {
+                let next = [("sender", numbers.next_sender), ("target", numbers.next_target)];
+                let set = next.iter().filter_map(|(side, next)| Some((side, (*next)?)));
+                let set: Vec<_> = set.map(|(side, next)| format!("next {side} {next}")).collect();
+                out.write_str(&set.join(", "))
+            }
+        }
+    }
 }
 
 impl EngineHandle {
@@ -207,7 +227,7 @@ fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Re
     }
     if !matches!(act, Act::Look) {
         let session = named(sessions, key);
-        tracing::info!(target: "tickwire::fix", session, "administration: {act:?}");
+        tracing::info!(target: "tickwire::fix", session, "administration: {act}");
     }
     Ok(())
 }

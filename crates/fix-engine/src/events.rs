@@ -1,9 +1,9 @@
 //! The event log: connections, refusals, logons, resets, gaps, resends, store events, and reasons
 //! of disconnections.
 //!
-//! Events go to the target `tickwire::fix` with the session as a field. At most one event per kind
-//! and second is logged, with the number of suppressed ones, so that a flood cannot fill a disk.
-//! Text from peers is escaped.
+//! Events go to the target `tickwire::fix` with the session as a field. At most one event per
+//! session, kind and second is logged, and one refusal per reason, with the number of suppressed
+//! ones, so that a flood cannot fill a disk. Text from peers is escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,9 +16,17 @@ use tickwire_host::Throttle;
 
 const TARGET: &str = "tickwire::fix";
 
+/// Sessions whose throttles are kept although no event of theirs is held back.
+const IDLE_SESSIONS_MAX: usize = 1024;
+
+/// A throttle per kind of event.
+type Throttles = BTreeMap<&'static str, Throttle>;
+
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
-    throttles: BTreeMap<&'static str, Throttle>,
+    sessions: BTreeMap<SessionId, Throttles>,
+    /// Strangers have no session, or claim one that is not theirs.
+    refusals: Throttles,
 }
 
 /// Returns text as one line without control characters.
@@ -26,20 +34,32 @@ fn shown(text: impl Display) -> String {
     text.to_string().escape_debug().to_string()
 }
 
+/// Returns the suffix of a line of this kind (the number of suppressed ones) if it may be logged
+/// now.
+fn pass(throttles: &mut Throttles, kind: &'static str, now: Now) -> Option<String> {
+    let held_back = throttles.entry(kind).or_default().pass(now.steady_ns)?;
+    Some(match held_back {
+        0 => String::new(),
+        more => format!(" ({more} more of this kind were not logged)"),
+    })
+}
+
 impl EventLog {
-    /// Returns the suffix of a line of this kind (the number of suppressed ones) if it may be
-    /// logged now.
-    fn pass(&mut self, kind: &'static str, now: Now) -> Option<String> {
-        let held_back = self.throttles.entry(kind).or_default().pass(now.steady_ns)?;
-        Some(match held_back {
-            0 => String::new(),
-            more => format!(" ({more} more of this kind were not logged)"),
-        })
+    /// Returns the throttles of a session.
+    fn throttles(&mut self, id: &SessionId, now: Now) -> &mut Throttles {
+        if !self.sessions.contains_key(id) {
+            if self.sessions.len() >= IDLE_SESSIONS_MAX {
+                let is_busy = |throttle: &Throttle| !throttle.is_free(now.steady_ns);
+                self.sessions.retain(|_, kinds| kinds.values().any(is_busy));
+            }
+            self.sessions.insert(id.clone(), Throttles::new());
+        }
+        self.sessions.entry(id.clone()).or_default()
     }
 
     /// Logs a connection that was refused.
     pub fn refused(&mut self, refused: &Refused<'_>, now: Now) {
-        let Some(more) = self.pass(refused.refusal.as_str(), now) else { return };
+        let Some(more) = pass(&mut self.refusals, refused.refusal.as_str(), now) else { return };
         let (peer, refusal) = (refused.peer, refused.refusal);
         let text = match refused.text {
             "" => String::new(),
@@ -58,7 +78,7 @@ impl EventLog {
         text: impl Display,
         now: Now,
     ) {
-        let Some(more) = self.pass(kind, now) else { return };
+        let Some(more) = pass(self.throttles(id, now), kind, now) else { return };
         let (session, text) = (shown(id), shown(text));
         match level {
             Level::ERROR => tracing::error!(target: TARGET, session, "{text}{more}"),
@@ -150,7 +170,7 @@ fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
             (Level::WARN, "end_hook", format!("a hook refused it: {text}"))
         }
         DisconnectReason::LoggedOut { text } => {
-            (Level::INFO, "end_logout", format!("logged out {text}"))
+            (Level::INFO, "end_logout", format!("logged out {text}").trim_end().to_owned())
         }
         DisconnectReason::LogonRefused(refusal) => {
             (Level::WARN, "end_refused", format!("Logon refused: {refusal}"))
@@ -193,4 +213,34 @@ fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
         _ => (Level::WARN, "end", format!("{why:?}")),
     };
     (level, kind, format!("session ends: {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fix_session::BeginString;
+    use tickwire_host::clock::SECOND_NS;
+
+    #[test]
+    fn a_session_holds_back_its_own_lines_only() {
+        let mut log = EventLog::default();
+        let id = |name: &str| SessionId::new(BeginString::Fix44, "A", name);
+        let at = |steady_ns| Now { steady_ns, ..Now::default() };
+        let mut passes = |name, now| pass(log.throttles(&id(name), at(now)), "gap", at(now));
+        assert_eq!((passes("B", 1), passes("B", 2)), (Some(String::new()), None));
+        assert_eq!(passes("C", 2), Some(String::new()));
+        let more = " (1 more of this kind were not logged)".to_owned();
+        assert_eq!(passes("B", SECOND_NS + 1), Some(more));
+    }
+
+    #[test]
+    fn throttles_of_idle_sessions_are_forgotten() {
+        let mut log = EventLog::default();
+        let id = |number: u64| SessionId::new(BeginString::Fix44, "A", &number.to_string());
+        for number in 0..10 * IDLE_SESSIONS_MAX as u64 {
+            let now = Now { steady_ns: number * SECOND_NS, ..Now::default() };
+            assert!(pass(log.throttles(&id(number), now), "gap", now).is_some());
+        }
+        assert!(log.sessions.len() <= IDLE_SESSIONS_MAX);
+    }
 }

@@ -114,6 +114,19 @@ fn a_session_is_logged_on_through_its_own_listener_only() {
 }
 
 #[test]
+fn a_number_that_is_too_low_is_counted_as_a_refusal() {
+    let mut acceptor = engine();
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    let key = accept(&mut acceptor, listener, acceptor_config("LOW"));
+    acceptor.sessions_mut().set_numbers(key, None, Some(7)).expect("set");
+    let seen = attempt(&mut acceptor, address, &logon("LOW", "x"));
+    assert!(seen.is_closed && seen.text.is_empty(), "{}", seen.text);
+    assert_eq!((acceptor.refusals(Refusal::MsgSeqNum), numbers(&acceptor, key)), (1, (1, 7)));
+    let of_session: Vec<_> = acceptor.sessions().refusals_of(key).collect();
+    assert_eq!(of_session, [(Refusal::MsgSeqNum, 1)]);
+}
+
+#[test]
 fn the_addresses_of_a_session_are_its_own() {
     let mut acceptor = engine();
     let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));

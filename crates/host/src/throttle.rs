@@ -23,12 +23,16 @@ impl Throttle {
         Self { interval_ns, last_ns: None, held_back: 0 }
     }
 
+    /// True if an event may pass at `now_ns`.
+    #[must_use]
+    pub fn is_free(&self, now_ns: u64) -> bool {
+        self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= self.interval_ns)
+    }
+
     /// Returns the number of events held back since the last one if an event may pass at `now_ns`;
     /// `None` otherwise.
     pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
-        let is_free =
-            self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= self.interval_ns);
-        if !is_free {
+        if !self.is_free(now_ns) {
             self.held_back += 1;
             return None;
         }

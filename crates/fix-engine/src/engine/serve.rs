@@ -126,7 +126,7 @@ impl<A: Application> Engine<A> {
     pub(super) fn handle_events(&mut self, key: SessionKey, now: Now) {
         let Self { sessions, application, noticed, .. } = self;
         let Some(session) = sessions.session_quietly(key) else { return };
-        let mut is_closing = false;
+        let (mut is_closing, mut refused) = (false, None);
         while let Some(event) = session.poll_event(now) {
             match event {
                 Event::Application(delivery) => application.handle_message(key, delivery),
@@ -134,12 +134,19 @@ impl<A: Application> Engine<A> {
                 Event::Logon(request) => request.refuse(""),
                 Event::Session(notice) => {
                     is_closing |= matches!(notice, SessionEvent::Disconnect(_));
+                    if let SessionEvent::Disconnect(DisconnectReason::LogonRefused(reason)) = notice
+                    {
+                        refused = Some(reason);
+                    }
                     application.handle_session_event(key, &notice);
                     if notice != SessionEvent::Handled {
                         noticed.push(notice);
                     }
                 }
             }
+        }
+        if let Some(refusal) = refused {
+            self.sessions.count_refusal(refusal, Some(key));
         }
         if let Some(session) = self.sessions.session(key) {
             let id = &session.config().id;
@@ -255,7 +262,9 @@ impl<A: Application> Engine<A> {
     fn detach(&mut self, key: Option<SessionKey>, now: Now) {
         let Some(key) = key else { return };
         self.sessions.set_connection(key, None, None);
+        let mut was_unanswered = false;
         if let Some(session) = self.sessions.session_mut(key) {
+            was_unanswered = session.awaits_logon();
             session.handle_disconnected(now);
         }
         self.handle_events(key, now);
@@ -266,7 +275,14 @@ impl<A: Application> Engine<A> {
         }
         if let Some(session) = self.sessions.session(key) {
             let id = &session.config().id;
-            self.events.note(Level::INFO, "disconnected", id, "disconnected", now);
+            match was_unanswered {
+                true => {
+                    let text = "the peer closed the connection before it answered the Logon; its \
+                                log has the reason";
+                    self.events.note(Level::WARN, "unanswered", id, text, now);
+                }
+                false => self.events.note(Level::INFO, "disconnected", id, "disconnected", now),
+            }
         }
         self.application.handle_disconnected(key);
         self.dial_later(key, now);

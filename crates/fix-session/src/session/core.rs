@@ -162,6 +162,11 @@ impl<S: Store> Core<S> {
         self.is_established() && self.sent_logout_ns.is_none()
     }
 
+    /// True if our Logon has no answer yet. An acceptor's Logon is the answer.
+    pub(super) const fn awaits_logon(&self) -> bool {
+        self.sent_logon && !self.received_logon && self.is_open()
+    }
+
     pub(super) fn is_initiator(&self) -> bool {
         self.config.role == Role::Initiator
     }

@@ -121,6 +121,11 @@ impl<S: Store> Session<S> {
         self.core.is_established() && !self.core.is_logged_on()
     }
 
+    /// True if this side has sent the first Logon on this connection and waits for its answer.
+    pub const fn awaits_logon(&self) -> bool {
+        self.core.awaits_logon()
+    }
+
     /// True if there is a connection.
     pub const fn is_connected(&self) -> bool {
         self.core.connected_ns.is_some()
