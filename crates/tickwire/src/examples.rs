@@ -143,6 +143,12 @@ tickwire fix decode session.pcap --format jsonl
 echo '8=FIX.4.4|9=5|35=0|10=163|' | tickwire fix decode -",
     ),
     (
+        "fix dictionary",
+        "\
+# What a counterparty adds is added to a copy:
+tickwire fix dictionary FIX44 -o counterparty.xml",
+    ),
+    (
         "fix generate",
         "\
 tickwire fix generate FIX44 --only NewOrderSingle ExecutionReport -o orders.rs

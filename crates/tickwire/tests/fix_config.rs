@@ -1,8 +1,9 @@
 //! Server and client with settings files, their message logs, and the reports of wrong settings.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A folder that is removed when dropped.
 struct Folder(PathBuf);
@@ -46,9 +47,14 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-/// Runs a server and a client with settings files whose sessions have these lines; returns the text of the client and the
-/// path of the server's message log.
-fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, PathBuf) {
+/// Starts a server and writes the settings of its client; sessions have these lines. Returns the server, what
+/// it prints, and the path of the client's settings.
+fn serve(
+    folder: &Folder,
+    version: &str,
+    lines: &str,
+    more: &[&str],
+) -> (Server, Lines<BufReader<ChildStdout>>, PathBuf) {
     let kept = text(&folder.0);
     let server = folder.write(
         "server.cfg",
@@ -59,13 +65,14 @@ fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, 
         ),
     );
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
-        .args(["fix", "server", "--once", "--config", text(&server)])
+        .args(["fix", "server", "--config", text(&server)])
+        .args(more)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .expect("the command starts");
     let mut printed = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let _server = Server(child);
+    let server = Server(child);
     let line = printed.next().expect("a line").expect("text");
     let port = line.rsplit_once(':').expect("an address").1.to_owned();
     let client = folder.write(
@@ -76,6 +83,13 @@ fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, 
              FileStorePath={kept}/client\nHeartBtInt=5\n"
         ),
     );
+    (server, printed, client)
+}
+
+/// Runs a server and a client with settings files whose sessions have these lines; returns the text of the client and the
+/// path of the server's message log.
+fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, PathBuf) {
+    let (_server, printed, client) = serve(folder, version, lines, &["--once"]);
     let output = tickwire(&["client", "--orders", orders, "--config", text(&client)]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let failed = String::from_utf8_lossy(&output.stderr);
@@ -84,6 +98,71 @@ fn trade(folder: &Folder, version: &str, orders: &str, lines: &str) -> (String, 
     let received = format!("{orders} orders received");
     assert!(rest.iter().any(|line| line.starts_with(&received)), "{rest:?}");
     (said, folder.0.join(format!("log/{version}-EXCHANGE-TRADER.messages.log")))
+}
+
+#[test]
+fn the_menu_logs_out_although_reports_of_earlier_orders_are_unknown() {
+    let folder = Folder::new("earlier-orders");
+    let (_server, _printed, client) = serve(&folder, "FIX.4.2", "", &[]);
+    let output = tickwire(&["client", "--orders", "5", "--config", text(&client)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut menu = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(["fix", "client", "--config", text(&client)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    menu.stdin.take().expect("piped").write_all(b"n\nl\n").expect("written");
+    let begun = Instant::now();
+    while menu.try_wait().expect("waits").is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            let _ = menu.kill();
+            let output = menu.wait_with_output().expect("ended");
+            panic!("the client goes on: {}", String::from_utf8_lossy(&output.stdout));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = menu.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("sent"), "{said}");
+}
+
+#[test]
+fn a_built_in_dictionary_is_printed_and_taken_again() {
+    let folder = Folder::new("dictionary");
+    let path = folder.0.join("own.xml");
+    let output = tickwire(&["dictionary", "fix44", "-o", text(&path)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = tickwire(&["dictionary", "fix44", "-o", text(&path)]);
+    assert_eq!(again.status.code(), Some(2), "an existing file is kept");
+    let orders = folder.0.join("orders.rs");
+    let only = ["--only", "NewOrderSingle", "-o", text(&orders)];
+    let output = tickwire(&[&["generate", text(&path)][..], &only].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let names = tickwire(&["dictionary"]);
+    assert!(String::from_utf8_lossy(&names.stdout).lines().any(|line| line == "FIXT11"));
+    let unknown = tickwire(&["dictionary", "FIX45"]);
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(unknown.status.code() == Some(2) && said.contains("FIX44"), "{said}");
+}
+
+#[test]
+fn a_transport_dictionary_without_logon_is_told_at_the_start() {
+    let folder = Folder::new("no-logon");
+    let path = folder.0.join("messages.xml");
+    let output = tickwire(&["dictionary", "FIX50SP2", "-o", text(&path)]);
+    assert!(output.status.success());
+    let settings = folder.write(
+        "server.cfg",
+        &format!(
+            "[SESSION]\nConnectionType=acceptor\nBeginString=FIXT.1.1\nDefaultApplVerID=FIX.5.0SP2\n\
+             SenderCompID=A\nTargetCompID=B\nSocketAcceptPort=0\nDataDictionary={}\n",
+            text(&path)
+        ),
+    );
+    let output = tickwire(&["server", "--config", text(&settings)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("AppDataDictionary"), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod acceptance;
 mod decode;
 mod dictionaries;
+mod dictionary;
 mod generate;
 mod input;
 mod log;
@@ -32,6 +33,7 @@ enum Action {
     Acceptance(acceptance::AcceptanceArgs),
     Client(Box<trading::client::ClientArgs>),
     Decode(decode::DecodeArgs),
+    Dictionary(dictionary::DictionaryFileArgs),
     Generate(generate::GenerateArgs),
     Log(log::LogArgs),
     Server(Box<trading::server::ServerArgs>),
@@ -46,6 +48,7 @@ pub fn run(args: &FixArgs) -> Result<Outcome, Failure> {
         Action::Acceptance(args) => acceptance::run(args),
         Action::Client(args) => trading::client::run(args),
         Action::Decode(args) => decode::run(args),
+        Action::Dictionary(args) => dictionary::run(args),
         Action::Generate(args) => generate::run(args),
         Action::Log(args) => log::run(args),
         Action::Server(args) => trading::server::run(args),

@@ -64,6 +64,8 @@ pub struct Client {
     /// Sent by any.
     sent_ever: u64,
     finished: u64,
+    /// Number of the last order of earlier runs, of which only a journal knows which are finished.
+    unknown: u64,
     reports: u64,
     repeated: u64,
     read_ns: u64,
@@ -110,6 +112,7 @@ impl Client {
             sent: 0,
             sent_ever: 0,
             finished,
+            unknown: 0,
             reports: 0,
             repeated: 0,
             read_ns: 0,
@@ -130,6 +133,9 @@ impl Client {
         self.key = Some(key);
         self.dialect = dialect;
         self.sent_ever = last;
+        if self.journal.is_none() {
+            (self.unknown, self.finished) = (last, last);
+        }
         self.made += last;
         for order in &mut self.preloaded {
             *order = Order::seeded(self.plan.seed, order.number + last);
@@ -246,9 +252,9 @@ impl Client {
                 self.stop.set();
             }
         }
-        let is_logged_on = self.key.and_then(|key| sessions.session(key));
-        if !is_logged_on.is_some_and(|session| session.is_logged_on()) {
-            self.print("not logged on\n");
+        let session = self.key.and_then(|key| sessions.session(key));
+        if self.to_send > 0 && !session.is_some_and(|session| session.is_logged_on()) {
+            self.print("not logged on yet: orders wait for the Logon\n");
         }
     }
 
@@ -368,8 +374,9 @@ impl Client {
             }
         }
         self.reports += 1;
-        self.finished += u64::from(report.is_last);
-        if let Some(number) = number_of(report.cl_ord_id) {
+        let number = number_of(report.cl_ord_id);
+        self.finished += u64::from(report.is_last && number > Some(self.unknown));
+        if let Some(number) = number {
             let moment = &mut self.moments[number as usize % MOMENTS];
             if moment.0 == number {
                 histogram::record(&mut self.round_trips, started.saturating_sub(moment.1));
