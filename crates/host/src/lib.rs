@@ -28,12 +28,14 @@ pub mod affinity;
 pub mod clock;
 mod error;
 pub mod histogram;
+mod idle;
 pub mod process;
 mod stop;
 mod throttle;
 mod wait;
 
 pub use error::{Action, Error};
+pub use idle::idle_setting;
 pub use stop::Stop;
 pub use throttle::Throttle;
 pub use wait::{Step, Wait, Waiting};

@@ -18,6 +18,7 @@ use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::KernelTimes;
+use tickwire_host::idle_setting;
 use tickwire_net::multicast::{
     Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
 };
@@ -40,7 +41,8 @@ fn main() {
     }
     if is_wanted("datagram") {
         let (heading, feed) = ("datagram (kernel stamp) to subscriber, 16,000/s", Feed::new(1));
-        println!("\n{heading:<52}{:>8} {:>9} {:>7}", "p50 us", "p99 us", "lost");
+        println!("\nidle CPUs: {}", idle_setting());
+        println!("{heading:<52}{:>8} {:>9} {:>7}", "p50 us", "p99 us", "lost");
         for (name, receiver_spins, subscriber_spins) in [
             ("receiver and subscriber spin", true, true),
             ("receiver blocks, subscriber spins", false, true),

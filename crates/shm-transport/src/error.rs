@@ -1,6 +1,7 @@
 //! Errors of shared memory.
 
 use std::fmt;
+use std::sync::Arc;
 use tickwire_distribution::TransportError;
 use tickwire_distribution::cdr::{DecodeError, EncodeError};
 use tickwire_shm::Attempt;
@@ -42,8 +43,8 @@ pub enum Error {
     },
     /// A reader of a topic is a whole ring behind, and the writer keeps all samples.
     Full {
-        /// The topic.
-        topic: String,
+        /// The topic. Shared with the writer, so that a refused write does not allocate.
+        topic: Arc<str>,
     },
     /// The operating system refused to start the thread that sends heartbeats.
     Thread(std::io::Error),

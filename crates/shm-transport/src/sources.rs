@@ -6,16 +6,17 @@ use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::ops::Range;
-use std::time::{Duration, Instant};
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
 use tickwire_shm::{
     Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start, check_directory,
+    coarse_monotonic_ns,
 };
 
-/// Time between two scans of the directory.
-const SCAN: Duration = Duration::from_millis(20);
-/// Time between two checks whether writers live; each check reads a few files of `/proc`.
-const CHECK: Duration = Duration::from_millis(100);
+/// Time between two scans of the directory, in nanoseconds. All times here are of the coarse clock: a reader that polls
+/// reads it for every idle topic.
+const SCAN_NS: u64 = 20_000_000;
+/// Time between two checks whether writers live, in nanoseconds; each check reads a few files of `/proc`.
+const CHECK_NS: u64 = 100_000_000;
 /// Samples taken between two readings of the clock.
 const TAKES_PER_CLOCK: u32 = 256;
 
@@ -58,8 +59,10 @@ pub struct Sources {
     sources: Vec<Source>,
     /// Channels that are not read any more.
     left: HashSet<String>,
-    scanned: Option<Instant>,
-    checked: Instant,
+    /// Time of the last scan.
+    scanned_ns: Option<u64>,
+    /// Time of the last check.
+    checked_ns: u64,
     /// Samples taken since the clock was last read.
     takes: u32,
     next: usize,
@@ -90,8 +93,8 @@ impl Sources {
             is_awaited,
             sources: Vec::new(),
             left: HashSet::new(),
-            scanned: None,
-            checked: Instant::now(),
+            scanned_ns: None,
+            checked_ns: coarse_monotonic_ns(),
             takes: 0,
             next: 0,
             writers: 0,
@@ -108,8 +111,8 @@ impl Sources {
     /// Opens new channels.
     pub fn scan(&mut self) -> Result<(), Error> {
         // A channel that appears after the first scan is read from its first sample.
-        let is_first = self.scanned.is_none();
-        self.scanned = Some(Instant::now());
+        let is_first = self.scanned_ns.is_none();
+        self.scanned_ns = Some(coarse_monotonic_ns());
         match check_directory(&self.config.directory, self.config.owner) {
             // The directory does not exist yet; the first writer creates it.
             Err(ShmError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -213,24 +216,13 @@ impl Sources {
     }
 
     /// Returns true if a sample can be taken.
-    pub fn has_event(&mut self) -> bool {
-        let mut has_event = self.has_values();
-        let mut index = 0;
-        while let Some(source) = self.sources.get_mut(index) {
-            match Reader::wait_any(&mut [&mut source.reader], Duration::ZERO) {
-                Ok(is_ready) => {
-                    has_event |= is_ready;
-                    index += 1;
-                }
-                Err(error) => self.abandon(index, &error.into()),
-            }
-        }
-        has_event
+    pub fn has_event(&self) -> bool {
+        self.has_values() || self.sources.iter().any(|source| source.reader.is_ready())
     }
 
     /// Checks which writers live, and stops reading channels that are damaged.
     pub fn check(&mut self) {
-        self.checked = Instant::now();
+        self.checked_ns = coarse_monotonic_ns();
         let mut index = 0;
         while let Some(source) = self.sources.get_mut(index) {
             match source.reader.check() {
@@ -264,11 +256,11 @@ impl Sources {
     /// Drops channels that have ended, opens new ones, and checks whether writers live; each only when it is due.
     pub fn scan_when_due(&mut self) -> Result<(), Error> {
         self.takes = 0;
-        let now = Instant::now();
-        if now - self.checked >= CHECK {
+        let now_ns = coarse_monotonic_ns();
+        if now_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
             self.check();
         }
-        if self.scanned.is_none_or(|scanned| now - scanned >= SCAN) {
+        if self.scanned_ns.is_none_or(|scanned_ns| now_ns.saturating_sub(scanned_ns) >= SCAN_NS) {
             self.leave();
             self.scan()?;
         }

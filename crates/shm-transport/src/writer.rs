@@ -39,7 +39,7 @@ pub struct ShmRawWriter {
     /// Sends the writer's heartbeats.
     _pulse: (Arc<Pulse>, Beats),
     of: Arc<StructType>,
-    topic: String,
+    topic: Arc<str>,
     has_last_values: bool,
     /// Longest wait of a write for readers that are a ring behind; `None` if the writer does not keep all samples.
     blocking_max: Option<Duration>,
@@ -62,6 +62,8 @@ impl ShmRawWriter {
         remove_abandoned(participant, &prefix)?;
         let number = participant.writer_number();
         let channel = name::channel(&config.directory, &prefix, participant.id(), number)?;
+        // No reader of these channels would trust a directory of this user if their owner is another one.
+        let channel = channel.trusting(config.owner);
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
         let mut room = config.room(of);
         let is_of_last = has_last_values && qos.history == History::KeepLast(1);
@@ -95,7 +97,7 @@ impl ShmRawWriter {
             writer: Some(writer),
             _pulse: (pulse, beats),
             of: Arc::clone(of),
-            topic: topic.to_owned(),
+            topic: topic.into(),
             has_last_values,
             blocking_max: blocking_max(qos),
             bytes: Vec::new(),
@@ -115,7 +117,7 @@ fn blocking_max(qos: &Qos) -> Option<Duration> {
 #[inline]
 fn make_room(
     writer: &mut Writer,
-    topic: &str,
+    topic: &Arc<str>,
     blocking_max: Option<Duration>,
 ) -> Result<(), Error> {
     match blocking_max {
@@ -125,11 +127,15 @@ fn make_room(
 }
 
 #[cold]
-fn wait_for_room(writer: &mut Writer, topic: &str, blocking_max: Duration) -> Result<(), Error> {
+fn wait_for_room(
+    writer: &mut Writer,
+    topic: &Arc<str>,
+    blocking_max: Duration,
+) -> Result<(), Error> {
     let begun = Instant::now();
     while !writer.has_room()? {
         if begun.elapsed() >= blocking_max {
-            return Err(Error::Full { topic: topic.to_owned() });
+            return Err(Error::Full { topic: Arc::clone(topic) });
         }
         std::thread::sleep(ROOM_TICK);
     }

@@ -39,11 +39,14 @@ fn wake(head: &impl Sleep, waiters: &impl MemoryMut) {
     head.wake_all(header::HEAD);
 }
 
-/// Raises the flag and returns the value of the head to sleep on until sample `next`; `None` if that sample is already
-/// published.
-pub fn prepare_sleep(memory: &impl Memory, waiters: &impl MemoryMut, next: u64) -> Option<u64> {
+/// Raises the flag. Before it sleeps, the reader must execute the heavy fence and then look at the head once more
+/// ([`head_to_sleep_on`]). A reader of several channels raises all of their flags and executes one fence.
+pub fn raise(waiters: &impl MemoryMut) {
     waiters.store(FLAG, 1);
-    waiters.heavy_fence();
+}
+
+/// Returns the value of the head to sleep on until sample `next`; `None` if that sample is already published.
+pub fn head_to_sleep_on(memory: &impl Memory, next: u64) -> Option<u64> {
     let head = memory.load(header::HEAD);
     // The head is `next`, or one less: the reader may have read a sample whose slot is written while the head is not
     // yet advanced.
@@ -52,7 +55,9 @@ pub fn prepare_sleep(memory: &impl Memory, waiters: &impl MemoryMut, next: u64) 
 
 /// Sleeps until sample `next` is published, or until a spurious wake-up. Returns false once `timeout_ns` has passed.
 pub fn sleep(memory: &impl Sleep, waiters: &impl MemoryMut, next: u64, timeout_ns: u64) -> bool {
-    match prepare_sleep(memory, waiters, next) {
+    raise(waiters);
+    waiters.heavy_fence();
+    match head_to_sleep_on(memory, next) {
         Some(head) => memory.sleep(header::HEAD, head, timeout_ns),
         None => true,
     }

@@ -1,6 +1,7 @@
 //! Channels: their directories, files and permissions.
 
 use crate::error::{Attempt, Error};
+use crate::fault::kill_point;
 use crate::system;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -212,8 +213,10 @@ impl Channel {
         let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
         let file = file.map_err(failure(Attempt::Create, path))?;
         system::reserve(&file, words as u64 * 8).map_err(failure(Attempt::Reserve, path))?;
+        kill_point();
         let filled = fill(&file, path)?;
         permit(&file, path, readers, is_waiters)?;
+        kill_point();
         fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
         Ok(filled)
     }
@@ -284,6 +287,7 @@ fn options() -> OpenOptions {
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
+    kill_point();
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(failure(Attempt::Remove, path)(error))

@@ -1,9 +1,9 @@
-//! Kills a writer at every store of its life, and checks what readers and the next writer find.
+//! Kills a writer at every store of its life and at every change of the directory, and checks what readers and the next
+//! writer find.
 
 use crate::channel::{Channel, Readers};
+use crate::error::Error;
 use crate::layout::header;
-use crate::mapping::WriteMap;
-use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::reader::{Event, Reader, Start};
 use crate::schema::Schema;
 use crate::wait::ReaderWait;
@@ -14,40 +14,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
 thread_local! {
-    /// Stores left until the writer is killed.
-    static STORES_LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// Kill points that a writer of this thread still passes.
+    static POINTS_LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
 /// Panic payload that ends a writer; no destructor stores anything.
 struct Killed;
 
-/// Memory whose owner is killed before a chosen store.
-#[derive(Debug)]
-struct Mortal(WriteMap);
-
-impl Memory for Mortal {
-    fn load(&self, index: usize) -> u64 {
-        self.0.load(index)
+/// Ends the writer if it has passed the chosen number of kill points.
+pub fn kill_point() {
+    match POINTS_LEFT.get() {
+        0 => resume_unwind(Box::new(Killed)),
+        left => POINTS_LEFT.set(left - 1),
     }
 }
 
-impl MemoryMut for Mortal {
-    fn store(&self, index: usize, value: u64) {
-        match STORES_LEFT.get() {
-            0 => resume_unwind(Box::new(Killed)),
-            left => STORES_LEFT.set(left - 1),
-        }
-        self.0.store(index, value);
-    }
-}
-
-impl Sleep for Mortal {
-    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool {
-        self.0.sleep(index, value, timeout_ns)
-    }
-
-    fn wake_all(&self, index: usize) {
-        self.0.wake_all(index);
+/// Runs `life` and kills it at kill point `at`; returns false if it ended before that.
+fn is_killed(at: u64, life: impl FnOnce()) -> bool {
+    POINTS_LEFT.set(at);
+    let ended = catch_unwind(AssertUnwindSafe(life));
+    POINTS_LEFT.set(u64::MAX);
+    match ended {
+        Ok(()) => false,
+        Err(payload) if payload.is::<Killed>() => true,
+        Err(panic) => resume_unwind(panic),
     }
 }
 
@@ -79,8 +69,8 @@ impl Scene {
         }
     }
 
-    fn open(&self) -> Engine<Mortal> {
-        Engine::open(&self.channel, &self.schema, &self.options, Mortal).unwrap()
+    fn open(&self) -> Engine {
+        Engine::open(&self.channel, &self.schema, &self.options).unwrap()
     }
 
     fn reader(&self) -> Reader {
@@ -173,7 +163,7 @@ fn last_values(reader: &mut Reader) -> BTreeMap<Vec<u8>, String> {
     found.into_iter().map(|(key, text)| (reader.key(key).unwrap(), text)).collect()
 }
 
-/// Kills the second of three writers before store `at`; returns false if that writer finished first.
+/// Kills the second of three writers at kill point `at`; returns false if that writer came to its end first.
 fn kill_at(scene: &Scene, at: u64) -> bool {
     let mut seen = Seen::default();
     let mut published = Vec::new();
@@ -181,11 +171,7 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     let reader = &mut scene.reader();
     live(scene, "1", &mut published, || seen.read(reader));
 
-    STORES_LEFT.set(at);
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        live(scene, "2", &mut published, || seen.read(reader));
-    }));
-    STORES_LEFT.set(u64::MAX);
+    let was_killed = is_killed(at, || live(scene, "2", &mut published, || seen.read(reader)));
     seen.read(reader);
     let left = last_values(&mut scene.reader());
     // A reader of the abandoned channel gets the last values as of the head. Keys whose later sample is in the ring may
@@ -198,7 +184,7 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     );
 
     live(scene, "3", &mut published, || seen.read(reader));
-    assert_eq!(last_values(&mut scene.reader()), seen.last_values(), "killed at store {at}");
+    assert_eq!(last_values(&mut scene.reader()), seen.last_values(), "killed at {at}");
     scene.open().finish().unwrap();
     seen.read(reader);
 
@@ -209,18 +195,18 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
         match certain.peek() == Some(text) {
             true => drop(certain.next()),
             false => {
-                assert!(text.starts_with('2') && ended.is_err(), "killed at store {at}: {text}")
+                assert!(text.starts_with('2') && was_killed, "killed at {at}: {text}")
             }
         }
     }
-    assert_eq!(certain.next(), None, "killed at store {at}");
-    assert!(texts.len() <= published.len() + 1, "killed at store {at}");
+    assert_eq!(certain.next(), None, "killed at {at}");
+    assert!(texts.len() <= published.len() + 1, "killed at {at}");
     assert_eq!(seen.done, Some(texts.len() as u64));
     // Restarts: writers 1 and 3, the one that finishes, and writer 2 if it stored its epoch before it was killed.
-    assert!((3..=4).contains(&seen.restarts), "killed at store {at}: {}", seen.restarts);
+    assert!((3..=4).contains(&seen.restarts), "killed at {at}: {}", seen.restarts);
     let remains: Vec<_> = std::fs::read_dir(&scene.directory).unwrap().collect();
     assert!(remains.is_empty(), "{remains:?}");
-    ended.is_err()
+    was_killed
 }
 
 #[test]
@@ -230,23 +216,74 @@ fn a_writer_killed_at_any_store_leaves_a_channel_that_the_next_one_continues() {
     while kill_at(&scene, at) {
         at += 1;
     }
-    assert!(at > 90, "a life of {at} stores");
+    assert!(at > 90, "a life of {at} kill points");
 }
 
-/// As above while the writer creates the channel: the next writer creates it again, whatever files there are.
+/// Opens the channel as its next writer and ends it; returns the number of samples that the killed writer left.
+fn clear_away(scene: &Scene, at: u64) -> u64 {
+    let writer = scene.open();
+    let left = writer.next;
+    writer.finish().unwrap();
+    let remains: Vec<_> = std::fs::read_dir(&scene.directory).unwrap().collect();
+    assert!(remains.is_empty(), "killed at {at}: {remains:?}");
+    left
+}
+
+/// As above while the writer creates the channel: the next writer creates it again, whatever files there are, and a
+/// reader that comes between finds either no channel or a sound one.
 #[test]
 fn a_writer_killed_while_it_makes_the_channel_is_in_nobodys_way() {
     let scene = Scene::new("making");
+    let mut found = 0;
     for at in 0.. {
-        STORES_LEFT.set(at);
         let mut published = Vec::new();
-        let ended = catch_unwind(AssertUnwindSafe(|| live(&scene, "1", &mut published, || {})));
-        STORES_LEFT.set(u64::MAX);
-        let writer = scene.open();
-        let in_flight = writer.next - published.len() as u64;
-        assert!(in_flight <= 1, "killed at store {at}");
-        writer.finish().unwrap();
-        if ended.is_ok() {
+        let was_killed = is_killed(at, || live(&scene, "1", &mut published, || {}));
+        match Reader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin) {
+            Ok(mut reader) => {
+                reader.check().unwrap();
+                while reader.poll().unwrap().is_some() {}
+                found += 1;
+            }
+            Err(Error::NoChannel { .. }) => assert!(published.is_empty(), "killed at {at}"),
+            Err(error) => panic!("killed at {at}: {error}"),
+        }
+        let in_flight = clear_away(&scene, at) - published.len() as u64;
+        assert!(in_flight <= 1, "killed at {at}");
+        if !was_killed {
+            assert!(at > 90 && found > 50, "{found} of {at} kill points had a channel");
+            break;
+        }
+    }
+}
+
+/// As above while the writer ends the channel: its reader has all samples and is told of the end unless the writer was
+/// killed before the store that says it, and the next writer finds nothing in its way.
+#[test]
+fn a_writer_killed_while_it_ends_the_channel_has_told_of_the_end_or_is_gone() {
+    let scene = Scene::new("ending");
+    let mut told = 0;
+    for at in 0.. {
+        let mut writer = scene.open();
+        let mut reader = scene.reader();
+        let key = writer.key(b"a").unwrap();
+        writer.publish(Some(key), b"last").unwrap();
+        // Before the end, because the files of the last values, which have the keys' names, go with the channel.
+        let mut seen = Seen::default();
+        seen.read(&mut reader);
+        let was_killed = is_killed(at, || writer.finish().unwrap());
+
+        seen.read(&mut reader);
+        assert_eq!(seen.samples.get(&0), Some(&("last".to_owned(), b"a".to_vec())), "{at}");
+        told += u64::from(seen.done == Some(1));
+        let is_there = scene.channel.is_open();
+        let late = Reader::open(&scene.channel, &scene.schema, Start::Now, ReaderWait::Spin);
+        let is_readable = !matches!(late, Err(Error::NoChannel { .. }));
+        assert_eq!(is_readable, seen.done.is_none(), "killed at {at}: {late:?}");
+        assert!(is_there || seen.done.is_some(), "the files go after the end is told: {at}");
+        let left = clear_away(&scene, at);
+        assert_eq!(left, u64::from(seen.done.is_none()), "killed at {at}");
+        if !was_killed {
+            assert!(told == at && at > 4, "{told} of {at} kill points were after the end");
             break;
         }
     }
@@ -262,10 +299,9 @@ fn the_word_that_readers_sleep_on_is_apart_from_what_they_poll() {
 #[test]
 fn a_reader_that_comes_before_the_first_epoch_does_not_take_the_writer_for_a_killed_one() {
     let scene = Scene::new("before-epoch");
-    STORES_LEFT.set(0);
-    let ended = catch_unwind(AssertUnwindSafe(|| scene.open()));
-    STORES_LEFT.set(u64::MAX);
-    assert!(ended.is_err(), "stopped at its first store");
+    // The first kill point at which the ring has its name.
+    let was_killed = |at: &u64| is_killed(*at, || drop(scene.open())) && scene.channel.is_open();
+    assert!((0..200).find(was_killed).is_some());
     let mut reader = scene.reader();
     reader.check().unwrap();
     assert!(!reader.has_writer_ended() && !reader.is_writer_gone());

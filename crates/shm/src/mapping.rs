@@ -13,6 +13,7 @@
 mod guard;
 
 use crate::error::{Attempt, Damage, Error};
+use crate::fault::kill_point;
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::system;
 use std::fs::File;
@@ -131,6 +132,17 @@ impl WriteMap {
         Ok(Self(region, Fence::Both))
     }
 
+    /// Returns true if somebody has truncated the file; since then, stores go to memory that nobody shares.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.0.ticket.is_cut()
+    }
+
+    /// Returns true if the rare side of its fence has the kernel run a barrier.
+    pub fn has_barrier(&self) -> bool {
+        self.1 == Fence::Rare
+    }
+
     /// Returns the mapping with this kind of fence.
     pub fn with_fence(self, fence: Fence) -> Self {
         Self(self.0, fence)
@@ -170,7 +182,7 @@ impl Memory for WriteMap {
 
     fn heavy_fence(&self) {
         fence(Ordering::SeqCst);
-        if self.1 == Fence::Rare {
+        if self.has_barrier() {
             system::barrier();
         }
     }
@@ -192,6 +204,7 @@ fn load_bytes(region: &Region, index: usize, bytes: &mut [u8]) {
 impl MemoryMut for WriteMap {
     #[inline]
     fn store(&self, index: usize, value: u64) {
+        kill_point();
         self.0.words()[index].store(value, Ordering::Relaxed);
     }
 
@@ -200,11 +213,13 @@ impl MemoryMut for WriteMap {
         let words = &self.0.words()[index..][..bytes.len().div_ceil(8)];
         let (whole, rest) = bytes.as_chunks::<8>();
         for (bytes, word) in whole.iter().zip(words) {
+            kill_point();
             word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
         }
         if let (false, Some(word)) = (rest.is_empty(), words.last()) {
             let mut last = [0; 8];
             last[..rest.len()].copy_from_slice(rest);
+            kill_point();
             word.store(u64::from_le_bytes(last), Ordering::Relaxed);
         }
     }

@@ -1,7 +1,7 @@
 //! Words that processes share, and the orderings between them.
 //!
 //! The protocols are written against these traits. The same code therefore runs on mapped files, on the model checker's
-//! atomics, and on memory that stops after a chosen store.
+//! atomics, and on plain memory under Miri.
 
 use std::sync::atomic::{Ordering, fence};
 

@@ -273,6 +273,57 @@ fn without_the_release_fence_a_late_joiner_is_misled() {
     join_model(Fence::Release);
 }
 
+/// A key is added while a late joiner reads: the joiner finds every key that has a sample below the head, with all
+/// of its bytes, and no key before its entry is complete.
+fn key_model(without: Fence) {
+    check(3, move || {
+        let geometry = geometry();
+        let at = geometry.entry(0).1;
+        let words = slot_words(&geometry).into_iter().chain(at..at + 6).chain([header::KEYS]);
+        let memory = Arc::new(Model::new(words, without));
+        let writer = thread::spawn({
+            let memory = memory.clone();
+            move || {
+                let bytes = 0_u64.to_le_bytes();
+                values::write_key(&*memory, &geometry, at, b"a key");
+                values::publish_key(&*memory, 1);
+                ring::write(&*memory, &geometry, 0, label(0, 0), &bytes);
+                values::write(&*memory, at, 0, label(0, 0), &bytes);
+                ring::advance(&*memory, 1);
+            }
+        });
+        let mut buffer = Buffer::new(8);
+        // In the order of `Reader::last_values`.
+        let head = ring::head(&*memory).expect("no damage");
+        let keys = values::count(&*memory);
+        assert!(keys >= head, "a key is missing whose sample is below the head");
+        if keys > 0 {
+            let key = values::read_key(&*memory, &geometry, at);
+            assert_eq!(key.as_deref(), Ok(&b"a key"[..]), "half a key");
+            let found = values::read(&*memory, at, head, &mut buffer).expect("no damage");
+            assert_eq!(found.is_some(), head > 0, "the value is that as of the head");
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_late_joiner_finds_the_keys_that_are_added_meanwhile() {
+    key_model(Fence::None);
+}
+
+#[test]
+#[should_panic(expected = "half a key")]
+fn without_the_release_fence_a_key_is_seen_before_its_bytes() {
+    key_model(Fence::Release);
+}
+
+#[test]
+#[should_panic(expected = "half a key")]
+fn without_the_acquire_fence_a_key_is_seen_before_its_bytes() {
+    key_model(Fence::Acquire);
+}
+
 /// Two readers sleep until a sample is published. Both wake up, whatever the order of steps.
 fn bell_model(without: Fence) {
     check(4, move || {

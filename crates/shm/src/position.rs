@@ -4,8 +4,10 @@
 //! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it, or was
 //! passed over because it did not read. Other writers do not look at positions.
 //!
-//! To keep the word's cache line with the reader, a position is stated only after an eighth of the ring, and when
-//! nothing is left to read. What is stated is therefore at most the true position, which is the safe direction.
+//! To keep the word's cache line with the reader, a position is stated only once per eighth of the ring. What is stated
+//! is therefore at most the true position, which is the safe direction. A writer that finds no room is a whole ring ahead
+//! of what is stated; such a reader still has at least seven eighths of the ring to read, and states its position as it
+//! reads them.
 
 use crate::layout::{Geometry, POSITIONS};
 use crate::memory::{Memory, MemoryMut};
@@ -26,7 +28,7 @@ pub struct Position {
     word: usize,
     /// The position that was stated last.
     stated: u64,
-    /// Number of samples between two statements while there is more to read.
+    /// Number of samples between two statements.
     every: u64,
 }
 
@@ -51,14 +53,6 @@ impl Position {
     #[inline]
     pub fn state_when_due(&mut self, waiters: &impl MemoryMut, next: u64) {
         if next.wrapping_sub(self.stated) >= self.every {
-            self.state(waiters, next);
-        }
-    }
-
-    /// States `next` if it differs from what was stated: nothing is left to read.
-    #[inline]
-    pub fn state_when_idle(&mut self, waiters: &impl MemoryMut, next: u64) {
-        if next != self.stated {
             self.state(waiters, next);
         }
     }
@@ -89,4 +83,41 @@ pub fn stated(waiters: &impl Memory, place: u32) -> Option<u64> {
 pub fn limit(geometry: &Geometry, slowest: u64, next: u64) -> u64 {
     let soon = next + (geometry.slots / (PER_RING / 2)).max(1);
     soon.min(slowest.saturating_add(geometry.slots))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Memory, MemoryMut, Position, stated};
+    use crate::layout::Geometry;
+    use std::cell::Cell;
+
+    /// The word of the reader's position, and the number of stores to it.
+    #[derive(Default)]
+    struct Word(Cell<u64>, Cell<u64>);
+
+    impl Memory for Word {
+        fn load(&self, _index: usize) -> u64 {
+            self.0.get()
+        }
+    }
+
+    impl MemoryMut for Word {
+        fn store(&self, _index: usize, value: u64) {
+            self.0.set(value);
+            self.1.set(self.1.get() + 1);
+        }
+    }
+
+    #[test]
+    fn a_reader_states_its_position_eight_times_per_ring() {
+        let geometry = Geometry::new(8, 64, 0, 1).unwrap();
+        let waiters = Word::default();
+        let mut position = Position::new(&waiters, &geometry, 0, 0);
+        for next in 1..=640 {
+            position.state_when_due(&waiters, next);
+            let stated = stated(&waiters, 0).unwrap();
+            assert!(stated <= next && next - stated < 8, "{stated} of {next}");
+        }
+        assert_eq!(waiters.1.get(), 81, "at the start, and eight times in each of ten rings");
+    }
 }

@@ -252,10 +252,7 @@ impl Reader {
                     self.advance(step);
                     return Ok(Some(Event::Gap { from, to }));
                 }
-                Step::Nothing if !self.is_control_new() => {
-                    self.rest();
-                    return Ok(None);
-                }
+                Step::Nothing if !self.is_control_new() => return Ok(None),
                 Step::Sample(_) | Step::Nothing => match self.look_at_control()? {
                     Control::Event(event) => return Ok(Some(event)),
                     Control::Again => {}
@@ -272,14 +269,6 @@ impl Reader {
         self.cursor.advance(step);
         if let Some(Stated { position, waiters }) = &mut self.stated {
             position.state_when_due(waiters, self.cursor.next);
-        }
-    }
-
-    /// Notes that nothing is left to read.
-    #[inline]
-    fn rest(&mut self) {
-        if let Some(Stated { position, waiters }) = &mut self.stated {
-            position.state_when_idle(waiters, self.cursor.next);
         }
     }
 
@@ -330,7 +319,7 @@ impl Reader {
     /// Returns true if [`Reader::poll`] may have an event. Reads only a few words, which stay in the CPU's cache while
     /// nothing happens.
     #[inline]
-    fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         let lock = self.ring.load(self.geometry.slot(self.cursor.next));
         lock >= cell::written(self.cursor.next) || self.is_control_new()
     }
@@ -498,13 +487,18 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
         bell::sleep(&reader.ring, waiters, reader.cursor.next, timeout_ns);
         return;
     }
-    let mut words = Vec::new();
-    for reader in readers {
-        if let Some(waiters) = &reader.waiters {
-            match bell::prepare_sleep(&reader.ring, waiters, reader.cursor.next) {
-                Some(head) => words.push((&reader.ring, header::HEAD, head)),
-                None => return,
-            }
+    let sleepers = || readers.iter().filter_map(|reader| Some((reader, reader.waiters.as_ref()?)));
+    sleepers().for_each(|(_, waiters)| bell::raise(waiters));
+    // One fence for all channels: the kernel's barrier interrupts the writers' CPUs.
+    let all = || sleepers().map(|(_, waiters)| waiters);
+    if let Some(waiters) = all().find(|waiters| waiters.has_barrier()).or_else(|| all().next()) {
+        waiters.heavy_fence();
+    }
+    let mut words = Vec::with_capacity(readers.len());
+    for (reader, _) in sleepers() {
+        match bell::head_to_sleep_on(&reader.ring, reader.cursor.next) {
+            Some(head) => words.push((&reader.ring, header::HEAD, head)),
+            None => return,
         }
     }
     ReadMap::sleep_any(&words, timeout_ns);

@@ -33,7 +33,7 @@ impl MemoryMut for Plain {
 }
 
 /// Number of samples written; fewer under Miri, which interprets every access.
-const SAMPLES: u64 = if cfg!(miri) { 150 } else { 200_000 };
+const SAMPLES: u64 = if cfg!(miri) { 24 } else { 200_000 };
 /// Number of keys, which the samples use in turn.
 const KEYS: u64 = 3;
 

@@ -37,6 +37,13 @@ pub fn publish_key(ring: &impl MemoryMut, keys: u64) {
     ring.store(header::KEYS, keys);
 }
 
+/// Returns the number of keys that have an entry. Each of these entries has its key.
+pub fn count(ring: &impl Memory) -> u64 {
+    let keys = ring.load(header::KEYS);
+    ring.acquire();
+    keys
+}
+
 /// Reads an entry's key.
 pub fn read_key(segment: &impl Memory, geometry: &Geometry, at: usize) -> Result<Vec<u8>, Damage> {
     let len = segment.load(at + geometry.key_offset());

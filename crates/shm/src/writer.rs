@@ -74,7 +74,7 @@ pub struct Key(u32);
 
 /// Publishes samples. A channel has one writer. To readers, dropping it without [`Writer::finish`] looks like a crash.
 #[derive(Debug)]
-pub struct Writer(Engine<WriteMap>);
+pub struct Writer(Engine);
 
 impl Writer {
     /// Opens a channel: creates it, or takes it over from a writer that did not end it if sizes and schema are the
@@ -89,13 +89,14 @@ impl Writer {
         schema: &Schema,
         options: &WriterOptions,
     ) -> Result<Self, Error> {
-        Engine::open(channel, schema, options, |map| map).map(Self)
+        Engine::open(channel, schema, options).map(Self)
     }
 
     /// Publishes a sample without a key and returns its sequence number.
     ///
     /// # Errors
-    /// [`Error::SampleLength`]; then nothing is published.
+    /// [`Error::SampleLength`]; then nothing is published. [`Error::Damaged`] if the ring was truncated: readers get no
+    /// more samples.
     #[inline]
     pub fn publish(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         self.0.publish(None, bytes)
@@ -104,7 +105,8 @@ impl Writer {
     /// Publishes a sample, which becomes the last value of its key, and returns its sequence number.
     ///
     /// # Errors
-    /// [`Error::SampleLength`]; then nothing is published. [`Error::Key`] for a key of another writer.
+    /// Those of [`publish`](Self::publish), also if the file of the key's last value was truncated; [`Error::Key`] for a
+    /// key of another writer.
     #[inline]
     pub fn publish_keyed(&mut self, key: Key, bytes: &[u8]) -> Result<u64, Error> {
         self.0.publish(Some(key), bytes)
@@ -204,20 +206,18 @@ fn beat(ring: &impl MemoryMut) {
     ring.store(header::HEARTBEAT, system::monotonic_ns());
 }
 
-/// The writer, generic over its memory so that tests can stop it at every store.
+/// What a writer consists of.
 #[derive(Debug)]
-pub(crate) struct Engine<M> {
+pub(crate) struct Engine {
     channel: Channel,
     lock: WriterLock,
     geometry: Geometry,
     readers: Readers,
-    ring: M,
-    waiters: M,
+    ring: WriteMap,
+    waiters: WriteMap,
     waiters_file: File,
     fence: Fence,
-    segments: Vec<M>,
-    /// Turns a mapping into the engine's memory.
-    wrap: fn(WriteMap) -> M,
+    segments: Vec<WriteMap>,
     numbers: HashMap<Box<[u8]>, u32>,
     epoch: u64,
     first: u64,
@@ -229,12 +229,11 @@ pub(crate) struct Engine<M> {
     passed_over: Vec<(u32, u64)>,
 }
 
-impl<M: MemoryMut + Sleep> Engine<M> {
+impl Engine {
     pub fn open(
         channel: &Channel,
         schema: &Schema,
         options: &WriterOptions,
-        wrap: fn(WriteMap) -> M,
     ) -> Result<Self, Error> {
         let geometry = options.geometry()?;
         channel.prepare_directory()?;
@@ -265,12 +264,11 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             lock,
             geometry,
             readers,
-            ring: wrap(ring),
-            waiters: wrap(waiters.with_fence(fence)),
+            ring,
+            waiters: waiters.with_fence(fence),
             waiters_file,
             fence,
             segments: Vec::new(),
-            wrap,
             numbers: HashMap::new(),
             epoch: 0,
             first: 0,
@@ -303,6 +301,12 @@ impl<M: MemoryMut + Sleep> Engine<M> {
         ring::advance(&self.ring, seq_num + 1);
         self.next = seq_num + 1;
         bell::ring(&self.ring, &self.waiters);
+        // Readers can truncate the waiters file, but not the ring and the segments, and may not stop the writer.
+        let is_segment_cut =
+            || key.is_some_and(|key| self.segments[geometry.entry(key).0].is_cut());
+        if self.ring.is_cut() || is_segment_cut() {
+            return Err(Damage::Truncated.into());
+        }
         if seq_num.is_multiple_of(PUBLISHES_PER_BEAT) {
             self.beat();
         }
@@ -377,7 +381,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
     fn add_segment(&mut self) -> Result<(), Error> {
         let (number, id) = (self.segments.len(), self.id());
         let map = create_segment(&self.channel, &self.geometry, self.readers, number, id)?;
-        self.segments.push((self.wrap)(map));
+        self.segments.push(map);
         Ok(())
     }
 

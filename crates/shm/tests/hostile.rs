@@ -115,6 +115,25 @@ fn last_values_that_are_cut_are_an_error() {
 }
 
 #[test]
+fn a_writer_whose_ring_or_last_values_are_cut_says_so() {
+    for (file, is_keyed) in [("ring", false), ("values.0", true)] {
+        let scene = Scene::new("cut-writer", 8);
+        let mut writer = scene.writer();
+        let key = writer.key(b"key").unwrap();
+        let mut publish = || match is_keyed {
+            true => writer.publish_keyed(key, b"sample"),
+            false => writer.publish(b"sample"),
+        };
+        publish().unwrap();
+        OpenOptions::new().write(true).open(scene.file(file)).unwrap().set_len(0).unwrap();
+        let error = publish().unwrap_err();
+        assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
+        let error = publish().unwrap_err();
+        assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
+    }
+}
+
+#[test]
 fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     let scene = Scene::new("cut-waiters", 8);
     let mut writer = scene.writer();

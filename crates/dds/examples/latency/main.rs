@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints, in microseconds as p50 / p99 / p99.9,
 //! half the round trip and the time of the way back by the clock that both processes share, beside those of plain UDP.
-//! Then it prints how many samples per second a reliable writer streams. Each process should have its own core.
+//! Then it prints how many samples per second a reliable writer streams. Each process should have its own core. The first
+//! line states the idle setting of the CPUs, which decides the blocking rows.
 
 mod listener;
 mod route;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use route::{Arrival, Datagrams, OneTopic, PATIENCE, Route, TopicPerSecurity};
 use tickwire_dds::{CycloneParticipant, Domain, DomainConfig, MarketData, Qos, Quote};
+use tickwire_host::idle_setting;
 
 /// A number without an answer after this time counts as lost and is sent again.
 const LOST_AFTER: Duration = Duration::from_millis(200);
@@ -54,6 +56,7 @@ fn main() {
 }
 
 fn measure(round_trips: u32) {
+    println!("idle CPUs: {}", idle_setting());
     println!(
         "{:<30} {:>24} {:>24} {:>6}",
         "microseconds", "round trip / 2", "one way, shared clock", "lost"

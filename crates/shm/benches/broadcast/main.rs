@@ -8,10 +8,11 @@ mod bare;
 mod figures;
 mod workload;
 
-use figures::{Times, print_machine};
+use figures::Times;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tickwire_host::idle_setting;
 use tickwire_shm::{Event, Reader, ReaderWait};
 use workload::{Pace, clock_ns, open_reader, open_writer, pin};
 
@@ -26,7 +27,7 @@ fn main() {
     let named: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |name: &str| named.is_empty() || named.iter().any(|word| word == name);
-    print_machine();
+    println!("idle CPUs: {}", idle_setting());
     if is_wanted("latency") {
         latency();
     }

@@ -53,8 +53,7 @@ impl Reader {
 
     /// Returns the number of keys that have an entry.
     fn keys(&self) -> Result<u64, Error> {
-        let keys = self.ring.load(header::KEYS);
-        self.ring.acquire();
+        let keys = values::count(&self.ring);
         match keys <= KEYS_MAX && (keys == 0 || self.geometry.key_bytes > 0) {
             true => Ok(keys),
             false => Err(Damage::Entry.into()),

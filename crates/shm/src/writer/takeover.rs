@@ -79,7 +79,7 @@ pub fn existing(
     }
 }
 
-impl<M: MemoryMut + Sleep> Engine<M> {
+impl Engine {
     /// Repairs the channel and makes this process its writer.
     pub(super) fn take_over(&mut self, identity: &Identity) -> Result<(), Error> {
         self.map_keys()?;
@@ -123,8 +123,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
 
     /// Maps the segments and loads the numbers of their keys.
     fn map_keys(&mut self) -> Result<(), Error> {
-        let keys = self.ring.load(header::KEYS);
-        self.ring.acquire();
+        let keys = values::count(&self.ring);
         if keys > KEYS_MAX || (keys > 0 && self.geometry.key_bytes == 0) {
             return Err(Damage::Entry.into());
         }
@@ -133,7 +132,7 @@ impl<M: MemoryMut + Sleep> Engine<M> {
             if segment == self.segments.len() {
                 let map =
                     open_segment(&self.channel, &self.geometry, self.readers, segment, self.id())?;
-                self.segments.push((self.wrap)(map));
+                self.segments.push(map);
             }
             let key = values::read_key(&self.segments[segment], &self.geometry, at)?;
             if self.numbers.insert(key.into(), number as u32).is_some() {
