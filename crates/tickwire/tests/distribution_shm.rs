@@ -5,6 +5,7 @@ mod bus;
 mod support;
 
 use bus::{PATIENCE, Place, Process, json, sum};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::tickwire;
@@ -298,7 +299,9 @@ fn options_that_would_do_nothing_are_refused() {
         for option in ["--best-effort", "--history all", "--network any", "--lease 5s"] {
             refused(&format!("subscribe --transport shm {option}"), left_out);
         }
-        for option in ["--shm-ring 1MiB", "--shm-sample 100", "--shm-readers owner"] {
+        for option in
+            ["--shm-ring 1MiB", "--shm-sample 100", "--shm-readers owner", "--shm-group 0"]
+        {
             refused(&format!("subscribe --transport dds {option}"), left_out);
         }
     }
@@ -307,6 +310,44 @@ fn options_that_would_do_nothing_are_refused() {
     for option in ["--transport shm", "--shm-ring 1MiB", "--domain 3", "--source-name a"] {
         refused(&format!("receive --framing cme --capture-line a=x {option}"), "--publish");
     }
+}
+
+/// Publishes the feed, packets and templates, over shared memory with `options`; nobody subscribes.
+fn publish_alone((packets, templates): &(PathBuf, PathBuf), options: &str) -> support::Run {
+    tickwire(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --transport shm --subscribers 0 {options}",
+        templates.display(),
+        packets.display()
+    ))
+}
+
+#[test]
+fn a_publisher_makes_no_directory_for_another_user() {
+    let (place, channels) = (Place::new(71), Channels::new(71));
+    let other = nix::unistd::geteuid().as_raw() + 1;
+    let options = format!("--shm-user {other} --shm-directory {}", channels.0);
+    let run = publish_alone(&place.feed("simple", "-n 20"), &options);
+    assert_eq!(run.status, 2, "{}{}", run.out, run.err);
+    assert!(run.err.contains("--shm-user"), "{}", run.err);
+    assert!(!std::path::Path::new(&channels.0).exists(), "it was made all the same");
+}
+
+#[test]
+fn the_group_of_readers_is_named_or_numbered() {
+    let (place, channels) = (Place::new(72), Channels::new(72));
+    let feed = place.feed("simple", "-n 20");
+    let gid = nix::unistd::getegid();
+    let own = nix::unistd::Group::from_gid(gid).expect("readable");
+    let name = own.map_or_else(|| gid.to_string(), |own| own.name);
+    for group in [name, gid.to_string()] {
+        let options = format!("--shm-group {group} --shm-directory {}", channels.0);
+        let run = publish_alone(&feed, &options);
+        assert_eq!(run.status, 0, "{group}: {}{}", run.out, run.err);
+    }
+    let run = publish_alone(&feed, "--shm-group no-such-group-here");
+    assert!(run.status == 2 && run.err.contains("there is no group"), "{}", run.err);
+    let run = publish_alone(&feed, "--shm-group 0 --shm-readers owner");
+    assert!(run.status == 2 && run.err.contains("--shm-readers"), "{}", run.err);
 }
 
 #[test]

@@ -312,6 +312,17 @@ fn best_prices_trades_and_status_are_published() {
 }
 
 #[test]
+fn an_output_into_which_nothing_would_be_written_is_refused() {
+    let directory = directory("opra-publish-output");
+    let (trace, out) = (directory.join("trace.pcap"), directory.join("out"));
+    generate(&trace, 1);
+    let run = tickwire(&format!("opra decode {} --publish -o {}", trace.display(), out.display()));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("add --show"), "{}", run.err);
+    assert!(!out.exists());
+}
+
+#[test]
 fn captured_lines_are_published() {
     let directory = directory("opra-publish-capture");
     let trace = directory.join("trace.pcap");

@@ -17,9 +17,9 @@ use tickwire_fix_session::{
     BeginString, Config, Delivery, FileStore, FileStoreOptions, Fsync, Head, MemoryStore, Now,
     Role, SessionEvent, SessionId, Store,
 };
-use tickwire_host::Stop;
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::{monotonic_ns, unix_ns};
+use tickwire_host::{Stop, Wait};
 
 use crate::{CPUS, messages};
 
@@ -220,7 +220,8 @@ pub struct Pair {
 
 impl Pair {
     pub fn start(stores: Stores<'_>, is_busy: bool) -> Result<Self, Box<dyn Error>> {
-        let options = EngineOptions { busy_poll: is_busy, ..EngineOptions::default() };
+        let wait = if is_busy { Wait::Spin } else { Wait::Block };
+        let options = EngineOptions { wait, ..EngineOptions::default() };
         let mut acceptor = Engine::new(options, Venue::default())?;
         let listener = acceptor.listen(AcceptorOptions::new("127.0.0.1:0".parse()?))?;
         let accepting = config(Role::Acceptor, "VENUE", "TRADER");

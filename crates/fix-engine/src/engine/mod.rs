@@ -24,7 +24,7 @@ use super::initiator::InitiatorOptions;
 use super::listener::Listener;
 use super::sessions::{AddError, BoxStore, SessionKey, Sessions};
 use tickwire_host::clock::{SECOND_NS, monotonic_ns, unix_ns};
-use tickwire_host::{Action, Error, Stop};
+use tickwire_host::{Action, Error, Step, Stop, Wait, Waiting};
 
 /// Events taken from the operating system at a time.
 const EVENTS: usize = 256;
@@ -42,9 +42,9 @@ const SLEEP_NS: u64 = SECOND_NS;
 /// Options of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// True if the thread polls for events and never sleeps: saves the wake-up time and fully uses
-    /// one core. Default no.
-    pub busy_poll: bool,
+    /// How the thread waits for events. Spinning saves the wake-up time and fully uses one core.
+    /// Default: block.
+    pub wait: Wait,
     /// The CPU to which the thread is pinned, counted from 0. Default any.
     pub cpu: Option<usize>,
     /// Seconds after which a peer that reads none of the waiting bytes is disconnected. Default 30.
@@ -59,7 +59,7 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     fn default() -> Self {
         Self {
-            busy_poll: false,
+            wait: Wait::Block,
             cpu: None,
             slow_reader_s: 30,
             sync_interval: Duration::from_millis(100),
@@ -72,6 +72,7 @@ impl Default for EngineOptions {
 pub struct Engine<A> {
     poll: Poll,
     options: EngineOptions,
+    waiting: Waiting,
     application: A,
     sessions: Sessions,
     listeners: Vec<Listener>,
@@ -125,6 +126,7 @@ impl<A: Application> Engine<A> {
         Ok(Self {
             poll,
             options,
+            waiting: Waiting::new(options.wait),
             application,
             sessions: Sessions::default(),
             listeners: Vec::new(),
@@ -136,7 +138,7 @@ impl<A: Application> Engine<A> {
             unfinished: Vec::new(),
             read_buffer: vec![0; READ_LEN].into(),
             reader: Reader::new(),
-            requests: Requests::new(waker, options.requests_max, options.busy_poll),
+            requests: Requests::new(waker, options.requests_max, !options.wait.blocks()),
             has_more_requests: false,
             next_serial: 0,
             events: EventLog::default(),
@@ -208,6 +210,9 @@ impl<A: Application> Engine<A> {
         {
             return Err(Error::of(Action::Receive, error));
         }
+        if !events.is_empty() {
+            self.waiting.arrived();
+        }
         let now = now();
         if self.dialers.iter().any(Dialer::is_looking_up) {
             self.next_timer_ns = 0;
@@ -260,12 +265,12 @@ impl<A: Application> Engine<A> {
     }
 
     /// Returns how long the loop may sleep.
-    fn sleep(&self, wait: Option<Duration>) -> Duration {
+    fn sleep(&mut self, wait: Option<Duration>) -> Duration {
         let has_work = !self.unread.is_empty()
             || !self.unfinished.is_empty()
             || self.has_more_requests
             || self.listeners.iter().any(|listener| listener.readable);
-        if self.options.busy_poll || has_work {
+        if has_work || self.waiting.next(monotonic_ns) == Step::Look {
             return Duration::ZERO;
         }
         let until = self.next_timer_ns.saturating_sub(monotonic_ns()).min(SLEEP_NS);

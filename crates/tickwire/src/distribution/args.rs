@@ -4,6 +4,7 @@ use super::dds::{DdsArgs, DdsParticipant};
 use super::transport::ShmPlace;
 use crate::failure::Failure;
 use crate::units::{Size, size_in};
+use nix::unistd::Group;
 use std::path::PathBuf;
 use tickwire_distribution::{Delivery, Held, SecurityList};
 use tickwire_shm::{Channel, Readers, effective_user};
@@ -61,6 +62,10 @@ struct ShmArgs {
     /// Who may read the published samples. Default: group.
     #[arg(long, value_name = "WHO")]
     shm_readers: Option<ReadersArg>,
+    /// Group that may read the published samples, by name or number, in place of --shm-readers. The
+    /// publisher's user must be in it, or be root. Default: the group of the publisher's process.
+    #[arg(long, value_name = "GROUP", value_parser = group_id, conflicts_with = "shm_readers")]
+    shm_group: Option<u32>,
     /// Largest size of a topic's ring. A reader that falls a ring behind loses samples; if a file or
     /// capture is published, the publisher waits for it. Default: 16 MiB, or 64 MiB if samples have
     /// sequences; rings of echoes have a quarter.
@@ -76,14 +81,26 @@ impl ShmArgs {
     /// Returns the first of these options that is set. Leaves out the directory, which, like the domain, may be set for
     /// any transport.
     fn first_set(&self) -> Option<&'static str> {
-        let Self { shm_directory: _, shm_user, shm_readers, shm_ring, shm_sample } = self;
+        let Self { shm_directory: _, shm_user, shm_readers, shm_group, shm_ring, shm_sample } =
+            self;
         let all = [
             ("--shm-user", shm_user.is_some()),
             ("--shm-readers", shm_readers.is_some()),
+            ("--shm-group", shm_group.is_some()),
             ("--shm-ring", shm_ring.is_some()),
             ("--shm-sample", shm_sample.is_some()),
         ];
         all.into_iter().find_map(|(name, is_set)| is_set.then_some(name))
+    }
+}
+
+/// Returns the number of a group, given its name or number.
+fn group_id(text: &str) -> Result<u32, String> {
+    match (text.parse(), Group::from_name(text)) {
+        (Ok(number), _) => Ok(number),
+        (Err(_), Ok(Some(group))) => Ok(group.gid.as_raw()),
+        (Err(_), Ok(None)) => Err(format!("there is no group {text:?} on this machine")),
+        (Err(_), Err(error)) => Err(format!("the groups cannot be read: {error}")),
     }
 }
 
@@ -130,7 +147,8 @@ impl DeliveryArgs {
 
     /// Joins the participants whose channels are in the same directory.
     pub fn join_shm(&self) -> ShmPlace {
-        let ShmArgs { shm_directory, shm_user, shm_readers, shm_ring, shm_sample } = &self.shm;
+        let ShmArgs { shm_directory, shm_user, shm_readers, shm_group, shm_ring, shm_sample } =
+            &self.shm;
         let owner = shm_user.unwrap_or_else(effective_user);
         let of_domain = || {
             let mut directory = Channel::default_directory(owner).into_os_string();
@@ -142,7 +160,7 @@ impl DeliveryArgs {
         let directory = shm_directory.clone().unwrap_or_else(of_domain);
         let readers = match shm_readers {
             Some(ReadersArg::Everyone) => Readers::Everyone,
-            Some(ReadersArg::Group) | None => Readers::Group(None),
+            Some(ReadersArg::Group) | None => Readers::Group(*shm_group),
             Some(ReadersArg::Owner) => Readers::Owner,
         };
         let own = ShmConfig::of_user(owner);

@@ -123,10 +123,6 @@ pub fn table_of(rows: &[Row]) -> Table {
     let columns = right.map(|name| (name, Align::Right));
     let mut table = Table::new(&[&[("microseconds", Align::Left)][..], &columns].concat());
     for Row { name, summary } in rows {
-        let us = |ns: f64| match ns {
-            ns if ns < 99_950.0 => format!("{:.2}", ns / 1e3),
-            ns => format!("{:.1}", ns / 1e3),
-        };
         table.row(vec![
             name.clone(),
             summary.count.to_string(),
@@ -141,9 +137,67 @@ pub fn table_of(rows: &[Row]) -> Table {
     table
 }
 
+/// Rows of several variants of the same thing as a table, in microseconds: the quantiles of each variant in columns
+/// beside those of the others. A row that a variant lacks is `-` there.
+pub fn side_by_side(variants: &[(&str, Vec<Row>)]) -> Table {
+    let quantiles = ["p50", "p99", "p99.9"];
+    let headings: Vec<String> = variants
+        .iter()
+        .flat_map(|(variant, _)| quantiles.map(|quantile| format!("{variant} {quantile}")))
+        .collect();
+    let mut columns = vec![("microseconds", Align::Left)];
+    columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    let mut names: Vec<&str> = Vec::new();
+    for row in variants.iter().flat_map(|(_, rows)| rows) {
+        if !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
+        }
+    }
+    for name in names {
+        let mut cells = vec![name.to_owned()];
+        for (_, rows) in variants {
+            match rows.iter().find(|row| row.name == name) {
+                Some(Row { summary: Summary { p50_ns, p99_ns, p999_ns, .. }, .. }) => {
+                    cells.extend([p50_ns, p99_ns, p999_ns].map(|ns| us(*ns as f64)));
+                }
+                None => cells.extend(quantiles.map(|_| "-".to_owned())),
+            }
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// Formats nanoseconds as microseconds.
+fn us(ns: f64) -> String {
+    match ns {
+        ns if ns < 99_950.0 => format!("{:.2}", ns / 1e3),
+        ns => format!("{:.1}", ns / 1e3),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variants_are_beside_each_other() {
+        let row = |name: &str, time_ns| {
+            let mut latencies = Latencies::default();
+            let index = latencies.add(name);
+            latencies.record(index, time_ns);
+            latencies.rows().remove(0)
+        };
+        let variants =
+            [("one", vec![row("a", 1_000), row("b", 2_000)]), ("other", vec![row("b", 4_000)])];
+        let table = side_by_side(&variants).to_string();
+        let words: Vec<Vec<&str>> =
+            table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(words[0][..3], ["microseconds", "one", "p50"]);
+        assert_eq!(words[2], ["a", "1.00", "1.00", "1.00", "-", "-", "-"]);
+        assert_eq!(words[3], ["b", "2.00", "2.00", "2.00", "4.00", "4.00", "4.00"]);
+    }
 
     #[test]
     fn rows_survive_json() {

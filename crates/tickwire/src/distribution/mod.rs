@@ -12,7 +12,7 @@ mod transport;
 pub use args::DeliveryArgs;
 pub use bus::{Bus, BusArgs};
 pub use dds::{DdsParticipant, HAS_DDS};
-pub use latency::{DistributionMetrics, Latencies, Row, rows_json, table_of};
+pub use latency::{DistributionMetrics, Latencies, Row, rows_json, side_by_side, table_of};
 pub use monitor::BusWatch;
 pub use parent::{ParentArgs, stop_on_signals};
 pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};

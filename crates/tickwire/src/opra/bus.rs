@@ -1,7 +1,10 @@
 //! Publishes OPRA lines: best prices, trades and status of each series.
 
 use super::best::{BestPrices, LineNews, Series, Stale};
-use crate::distribution::{Bus, OutletError, Outlets};
+use super::show::Shown;
+use crate::distribution::{Bus, BusArgs, OutletError, Outlets};
+use crate::failure::Failure;
+use crate::output::OutputArgs;
 use tickwire_distribution::market::{MarketSamples, Origin};
 use tickwire_feed::book::{Amount, Level};
 use tickwire_feed::market::{
@@ -9,6 +12,17 @@ use tickwire_feed::market::{
 };
 use tickwire_feed::opra::Event;
 use tickwire_opra::Message;
+
+/// Refuses an output file into which nothing would be written: with `--publish`, only `--show` prints.
+pub fn check_output(bus: &BusArgs, show: &[Shown], output: &OutputArgs) -> Result<(), Failure> {
+    match (bus.publish && show.is_empty(), output.path()) {
+        (true, Some(_)) => Err(Failure::Usage(
+            "--output: with --publish alone nothing is printed; add --show, or leave out --output"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// Publishes the market events of one line.
 pub struct LineBus {

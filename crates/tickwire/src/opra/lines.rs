@@ -1,6 +1,6 @@
 //! `tickwire opra decode` for lines: A and B sides, in one capture or in two.
 
-use super::bus::LineBus;
+use super::bus::{LineBus, check_output};
 use super::decode::DecodeArgs;
 use super::print::{Lines, Report};
 use super::show::Market;
@@ -70,6 +70,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     let options = ArbiterOptions { hold_ns, ..ArbiterOptions::default() };
     let mut inputs = vec![path];
     inputs.extend(args.sides.file_b.as_deref());
+    check_output(&args.bus, &args.show, &args.output)?;
     let mut out = args.output.create(&inputs)?;
     let heading = heading.filter(|_| !args.has_market_events());
     out.write_all(heading.unwrap_or_default().as_bytes())?;

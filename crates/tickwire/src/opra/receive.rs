@@ -1,13 +1,13 @@
 //! `tickwire opra receive`: receives lines from sockets and prints their messages.
 
-use super::bus::LineBus;
+use super::bus::{LineBus, check_output};
 use super::metrics::{Decoded, LineMetrics};
 use super::print::{Lines, MessageFormat, Report};
 use super::show::{Market, Shown};
 use super::style::{Place, Style};
 use crate::distribution::{Bus, BusArgs, refused};
 use crate::failure::{Failure, Outcome};
-use crate::options::{MetricsArgs, RecordArgs, recorded_text, wait};
+use crate::options::{MetricsArgs, RecordArgs, check_cpu, pin_to, recorded_text, wait};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
 use crate::units::{Size, Span, hold};
@@ -73,6 +73,9 @@ pub struct ReceiveArgs {
     /// 50us, busy-poll for this time after the last packet, then sleep
     #[arg(long, value_name = "TIME")]
     spin: Option<Option<Span>>,
+    /// CPU to run on, counted from 0
+    #[arg(long, value_name = "NUMBER")]
+    cpu: Option<usize>,
     /// Receive buffer of each socket, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Size(RECEIVE_BUFFER_BYTES_DEFAULT as u64))]
     receive_buffer: Size,
@@ -109,6 +112,8 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let fail = |error: tickwire_net::Error| Failure::Usage(error.to_string());
     let progress = Progress::none();
     let style = Style::plain(args.format);
+    check_cpu(args.cpu)?;
+    check_output(&args.bus, &args.show, &args.output)?;
     let mut out = args.output.create(&[])?;
     let prints_messages = args.show.is_empty() && !args.bus.publish;
     let heading = style.heading().filter(|_| prints_messages);
@@ -149,6 +154,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let loop_metrics = LoopMetrics::new(&metrics, None);
     let mut quiet_since = QuietSince::default();
     let mut is_idle = false;
+    pin_to(args.cpu)?;
     let received = reception.run(&stop, |reception, moment| {
         let packets = packets_of(reception);
         let silent_ns = quiet_since.silent_ns(moment, packets);

@@ -3,6 +3,7 @@
 mod admin;
 mod channel;
 mod channels;
+mod cpu;
 mod decoder;
 mod definitions;
 mod endpoints;
@@ -22,6 +23,7 @@ mod wait;
 pub use admin::{AdminArgs, AdminToken};
 pub use channel::ChannelArgs;
 pub use channels::ChannelsArgs;
+pub use cpu::{check_cpu, pin_to};
 pub use decoder::{DecoderArgs, Reset};
 pub use definitions::DefinitionArgs;
 pub use endpoints::LineArgs;

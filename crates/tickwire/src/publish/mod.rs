@@ -14,7 +14,7 @@ use crate::console::tell;
 use crate::distribution::{self, Outlets, Places, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{reset_policy, with_reset_template};
+use crate::options::{check_cpu, pin_to, reset_policy, with_reset_template};
 use echoes::{Echoes, Heard, Listeners};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
@@ -30,8 +30,8 @@ use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::RecoveryOptions;
 use tickwire_monitor::Explaining;
+use tickwire_net::Stop;
 use tickwire_net::log::Logged;
-use tickwire_net::{Stop, affinity};
 
 /// The feed handler of this command.
 type FeedHandler = Handler<Stamped<Dynamic>, NoBooks>;
@@ -71,6 +71,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
     args.check_json()?;
     args.check_samples()?;
+    check_cpu(args.cpu)?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
     let set = with_reset_template(args.templates.read()?, &framing);
@@ -78,10 +79,6 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     let program = Arc::new(files::compile(set, &args.compile_options())?);
     let samples = Samples::bind(args, &program)?;
     let sets = samples.sets().to_vec();
-    if let Some(cpu) = args.cpu {
-        affinity::pin_current_thread(cpu)
-            .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
-    }
 
     let times = Rc::new(Times::default());
     let decoding =
@@ -120,6 +117,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         }
         None => None,
     };
+    pin_to(args.cpu)?;
     let started = Instant::now();
     let ended =
         sources::run(args, file, &mut handler, &mut publishing, &mut metrics, monitored, &stop);

@@ -10,7 +10,7 @@ use crate::console::tell;
 use crate::distribution::{DeliveryArgs, Latencies, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs};
+use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs, check_cpu, pin_to};
 use crate::output;
 use crate::units::Span;
 use metrics::SubscribeMetrics;
@@ -27,7 +27,7 @@ use tickwire_distribution::{
 };
 use tickwire_fast::CompileOptions;
 use tickwire_host::clock::monotonic_ns;
-use tickwire_host::{Step, Stop, Waiting, affinity};
+use tickwire_host::{Step, Stop, Waiting};
 use tickwire_shm_transport::PublisherSearch;
 use transport::{Chosen, SubscribeTransport};
 
@@ -91,7 +91,7 @@ pub struct SubscribeArgs {
     transport: SubscribeTransport,
     #[command(flatten)]
     delivery: DeliveryArgs,
-    /// CPU to run on, counted from 0.
+    /// CPU of the thread that takes the samples, counted from 0. Threads of DDS run on any CPU.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
     #[command(flatten)]
@@ -147,11 +147,8 @@ pub fn metrics() -> SubscribeMetrics {
 /// Runs the command.
 pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     output::check_all(&[args.json.as_deref()], args.force, &[])?;
+    check_cpu(args.cpu)?;
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
-    if let Some(cpu) = args.cpu {
-        affinity::pin_current_thread(cpu)
-            .map_err(|error| Failure::Usage(format!("--cpu {cpu}: {error}")))?;
-    }
     let sets = args.sets()?;
     let record = args.record.as_deref();
     let recorder = record.map(|directory| Recorder::new(directory, args.record_rows, &sets));
@@ -242,6 +239,7 @@ impl Subscription<'_> {
         };
         let subscriber = Subscriber::new(participant, &self.sets, delivery, &options);
         let mut subscriber = subscriber.map_err(|error| refused(&error))?;
+        pin_to(args.cpu)?;
         match args.show {
             true => tell!("{text}"),
             false => crate::distribution::say(args.json.as_deref(), text)?,

@@ -1,8 +1,10 @@
 //! Results of the live part.
 
-use crate::distribution::{Row, rows_json, table_of};
+use super::TRANSPORTS;
+use crate::distribution::{Row, rows_json, side_by_side, table_of};
 use serde_json::{Value, json};
 use std::fmt;
+use tickwire_host::idle_setting;
 
 /// The reports of one feed's processes; null for a process that wrote none.
 #[derive(Debug)]
@@ -58,16 +60,13 @@ impl Run {
         }
     }
 
-    /// The rows of the table, named by feed and transport.
+    /// The rows of the table, named by feed.
     fn rows(&self) -> Vec<Row> {
         let of = |report: &Value| -> Vec<Row> {
             let rows = report["latencies"].as_array();
             rows.into_iter().flatten().filter_map(Row::from_json).collect()
         };
-        let named = |row: Row| Row {
-            name: format!("{} {} {}", self.name, self.transport, row.name),
-            ..row
-        };
+        let named = |row: Row| Row { name: format!("{} {}", self.name, row.name), ..row };
         of(&self.published).into_iter().chain(of(&self.received)).map(named).collect()
     }
 
@@ -116,14 +115,25 @@ impl Live {
         json!({
             "feeds": self.runs.iter().map(Run::to_json).collect::<Vec<_>>(),
             "plain_udp": rows_json(&self.plain_udp),
+            "idle_setting": idle_setting(),
         })
     }
 }
 
 impl fmt::Display for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.runs.iter().flat_map(Run::rows).chain(self.plain_udp.clone());
-        write!(f, "{}", table_of(&rows.collect::<Vec<_>>()))?;
+        let rows_over = |transport: &&'static str| {
+            let runs = self.runs.iter().filter(|run| run.transport == *transport);
+            (*transport, runs.flat_map(Run::rows).collect())
+        };
+        let variants: Vec<_> = TRANSPORTS.iter().map(rows_over).collect();
+        writeln!(f, "{}", side_by_side(&variants))?;
+        writeln!(f, "{}", table_of(&self.plain_udp))?;
+        writeln!(
+            f,
+            "All threads block, so the times depend on how the CPUs idle: {}.",
+            idle_setting()
+        )?;
         writeln!(f)?;
         for run in &self.runs {
             let Counters { messages, published, received, lost, duplicates, gaps, lines_lost } =

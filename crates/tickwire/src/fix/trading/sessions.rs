@@ -3,8 +3,8 @@
 use super::super::{dictionaries, settings};
 use super::dialect::MessageDialect;
 use crate::failure::Failure;
-use crate::options::MetricsArgs;
-use crate::units::whole_seconds;
+use crate::options::{MetricsArgs, wait};
+use crate::units::{Span, whole_seconds};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tickwire_fix_engine::{Application, BoxStore, Configured, Engine, EngineOptions, open_store};
@@ -27,9 +27,10 @@ pub struct SessionArgs {
     /// Check every message against the FIX 4.2 dictionary
     #[arg(long)]
     pub validate: bool,
-    /// Poll sockets and never sleep: lower latency, one core fully used
-    #[arg(long)]
-    pub busy_poll: bool,
+    /// Busy-poll while no messages arrive: lower latency, one CPU fully used. With a time, such as
+    /// 50us, busy-poll for this time after the last message, then sleep
+    #[arg(long, value_name = "TIME")]
+    pub spin: Option<Option<Span>>,
     /// CPU to run on, counted from 0
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
@@ -57,7 +58,7 @@ pub enum FsyncArg {
 impl SessionArgs {
     /// Returns the options of the engine.
     pub fn engine_options(&self) -> EngineOptions {
-        EngineOptions { busy_poll: self.busy_poll, cpu: self.cpu, ..EngineOptions::default() }
+        EngineOptions { wait: wait(self.spin), cpu: self.cpu, ..EngineOptions::default() }
     }
 
     /// Creates the configuration of a session.
