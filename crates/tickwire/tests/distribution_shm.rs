@@ -321,6 +321,39 @@ fn publish_alone((packets, templates): &(PathBuf, PathBuf), options: &str) -> su
     ))
 }
 
+/// Stopped and continued again and again, as under a debugger or on a machine that swaps: the publisher of a file waits.
+#[test]
+fn a_file_loses_nothing_to_a_subscriber_that_stops_and_goes_on() {
+    use nix::sys::signal::{Signal, kill};
+    let (place, channels) = (Place::new(73), Channels::new(73));
+    let (packets, templates) = place.feed("simple", "-n 20000");
+    let report = place.file("received.json");
+    let at = format!("--domain {} --transport shm --shm-directory {}", place.domain, channels.0);
+    let subscriber =
+        Process::start(&format!("subscribe {at} --no-echo --json {}", report.display()));
+    subscriber.wait_line("Subscribed");
+    let publisher = Process::start(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --shm-ring 16KiB {at}",
+        templates.display(),
+        packets.display()
+    ));
+    let id = nix::unistd::Pid::from_raw(subscriber.child.id().try_into().expect("an id"));
+    let pauses = std::thread::spawn(move || {
+        // The last signal lets it go on. Once it has ended, signals are errors.
+        for _ in 0..6 {
+            for (signal, pause) in [(Signal::SIGSTOP, 500), (Signal::SIGCONT, 20)] {
+                let _ = kill(id, signal);
+                std::thread::sleep(Duration::from_millis(pause));
+            }
+        }
+    });
+    assert_eq!(publisher.finish(), 0);
+    pauses.join().expect("no panic");
+    assert_eq!(subscriber.finish(), 0, "nothing is lost");
+    let report = json(&report);
+    assert_eq!((sum(&report, "received"), sum(&report, "lost")), (20_000, 0), "{report:#}");
+}
+
 #[test]
 fn a_publisher_makes_no_directory_for_another_user() {
     let (place, channels) = (Place::new(71), Channels::new(71));

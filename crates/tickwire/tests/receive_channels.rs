@@ -52,10 +52,8 @@ fn split(line: &str) -> (String, String) {
     (channel.to_owned(), format!("{{{rest}"))
 }
 
-#[test]
-fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() {
-    let d = directory("receive-channels");
-    let feed = feeds(&d, "233.252.1", 29_100);
+/// Writes a capture of both channels, which have taken turns.
+fn capture_of_both(d: &Path) -> String {
     let mut datagrams = Vec::new();
     for (name, to, snapshots_to, start) in [
         ("x", "233.252.1.1:29100", "233.252.1.2:29101", 0_u64),
@@ -70,7 +68,14 @@ fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() 
     }
     datagrams.sort_by_key(|(time_ns, ..)| *time_ns);
     let borrowed = datagrams.iter().map(|(ns, to, packet)| (*ns, *to, packet.as_slice()));
-    let capture = file(&d, "both.pcap", &timed_pcap(borrowed));
+    file(d, "both.pcap", &timed_pcap(borrowed))
+}
+
+#[test]
+fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() {
+    let d = directory("receive-channels");
+    let feed = feeds(&d, "233.252.1", 29_100);
+    let capture = capture_of_both(&d);
     let json = d.join("counters.json");
     let show = format!("--capture {capture} --show messages,books,events");
     let both = tickwire(&format!("receive --feed {feed} {show} --json {}", json.display()));
@@ -100,6 +105,46 @@ fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() 
         assert_eq!(run.status, 0, "{}", run.err);
         assert!(run.out.starts_with(heading), "{}", &run.out[..200]);
         assert!(run.out.lines().any(|line| line.starts_with("y")), "{}", run.out);
+    }
+}
+
+/// The best prices of a line of output, by channel.
+fn best_price(line: &str, time: &str) -> [serde_json::Value; 3] {
+    let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    ["channel", "instrument", time].map(|name| row[name].clone())
+}
+
+#[test]
+fn channels_are_published_together_and_each_sample_names_its_channel() {
+    let d = directory("publish-channels");
+    let feed = feeds(&d, "233.252.1", 29_100);
+    let capture = capture_of_both(&d);
+    let channels = format!("/dev/shm/tickwire-test-{}-channels", std::process::id());
+    let at = format!("--transport shm --shm-directory {channels}");
+    let subscribe = format!("subscribe --show --topic BookTop --no-echo {at}");
+    let subscriber = std::process::Command::new(env!("CARGO_BIN_EXE_tickwire"))
+        .args(subscribe.split(' '))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let samples = std::thread::spawn(|| subscriber.wait_with_output().expect("it ends"));
+    let published = tickwire(&format!("receive --feed {feed} --capture {capture} --publish {at}"));
+    let samples = samples.join().expect("no panic");
+    let _ = std::fs::remove_dir_all(&channels);
+    assert_eq!(published.status, 0, "{}", published.err);
+    assert!(samples.status.success(), "nothing is lost: {samples:?}");
+
+    let samples = String::from_utf8(samples.stdout).expect("UTF-8");
+    let samples: Vec<_> = samples.lines().map(|line| best_price(line, "received_ns")).collect();
+    let shown = tickwire(&format!("receive --feed {feed} --capture {capture} --show bbo"));
+    let shown: Vec<_> = shown.out.lines().map(|line| best_price(line, "time")).collect();
+    for name in ["x", "y"] {
+        let of = |rows: &[[serde_json::Value; 3]]| {
+            let rows = rows.iter().filter(|[channel, ..]| channel == name);
+            rows.cloned().collect::<Vec<_>>()
+        };
+        assert!(of(&shown).len() > 50, "{}", of(&shown).len());
+        assert_eq!(of(&samples), of(&shown), "channel {name}");
     }
 }
 
