@@ -1,20 +1,26 @@
 //! What a monitor costs the thread that receives:
-//! `cargo run --release -p tickwire-monitor --example cost -- RUNS [MESSAGES_PER_PACKET [SECONDS [RATE]]]`
+//! `cargo run --release -p tickwire-monitor --example cost -- [ROUNDS [MESSAGES_PER_PACKET [SECONDS [RATE [BURST [free]]]]]]`
 //!
 //! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets to the loop and handler of
-//! `tickwire receive`. Four setups take turns: no monitor; a monitor that one client streams; a monitor that fifty clients stream,
-//! of whom every fifth opens its stream and reads nothing; and as a control no monitor, but fifty threads that use as much CPU
-//! time as the server and the fifty clients did, in as many pieces, and share nothing with the receiving thread. Prints the CPU
-//! time of the receiving thread per packet (least of the runs, and ratios), and the CPU time of the rest of the process. Prints
-//! the memory of the process too, after the first quarter of each run and at its end. Fails if it grows by more than 64 MiB in
-//! between, or from the first round of setups to the last: slow clients would then be kept in memory.
+//! `tickwire receive`, which runs throughout with the same books. Four setups take turns in each of ROUNDS (10) rounds, for SECONDS
+//! (2) each after a second to settle: no monitor; a monitor that one client streams; a monitor that fifty clients stream, of whom
+//! every fifth opens its stream and reads nothing; and as a control no monitor, but fifty threads that use as much CPU time as the
+//! server and the fifty clients did, in as many pieces, and share nothing with the receiving thread.
+//!
+//! The receiving thread has a CPU of its own, as with `receive --cpu`; all other threads share another one, unless `free` is given.
+//! Packets are sent in bursts of BURST (10) on each line: a sender that other threads delay then hardly changes how many packets the
+//! receiving thread finds when it wakes, and so what a packet costs. That number is printed to show it.
+//!
+//! Prints the CPU time of the receiving thread per packet: for each setup the least and the median of the rounds, and both as ratios
+//! to no monitor, and the part that publications took, which is measured directly. The ratio of medians is the median of the ratios within a round. Prints the memory of the process too. Fails if it
+//! grows by more than 64 MiB within a turn or from the first round to the last: slow clients would then be kept in memory.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,27 +34,34 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::{AdapterOptions, MarketDataAdapter, MarketEvent};
 use tickwire_feed::recovery::Recovery;
 use tickwire_host::Stop;
+use tickwire_host::affinity::pin_current_thread;
 use tickwire_monitor::{
     ChannelDescription, Explaining, Facts, LineDescription, MessageTimes, Monitor, MonitorBuilder,
     SocketFacts, Tap,
 };
 use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
-use tickwire_net::reception::{Reception, Wait};
+use tickwire_net::reception::{Channel, Moment, Reception, Wait};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
-/// Packets a second, on each line, unless another rate is given.
-const RATE: u16 = 20_000;
 /// Clients of the third setup, and threads of the control.
 const CLIENTS: usize = 50;
 /// Interval between two events of a stream.
 const EVENT_INTERVAL: Duration = Duration::from_millis(100);
 /// Of several clients every so many reads nothing.
 const SLOW_EVERY: usize = 5;
-/// Most memory that the process may gain in a run after its first quarter, and from the first round of runs to the last, in MiB.
+/// Time before a turn is measured: names of instruments are handed over once, and streams begin.
+const SETTLING: Duration = Duration::from_secs(1);
+/// Longest time for the receiving thread to notice the next phase.
+const PHASE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Most memory that the process may gain in a turn, and from the first round to the last, in MiB.
 const GROWTH_MIB_MAX: u64 = 64;
 /// Instruments of the feed.
 const SECURITIES: u32 = 5_000;
+/// CPU of the receiving thread.
+const RECEIVING_CPU: usize = 1;
+/// CPU of all other threads.
+const OTHER_CPU: usize = 0;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -75,25 +88,29 @@ fn resident_mib() -> Result<u64, Failure> {
     Ok(kib >> 10)
 }
 
-struct Tapped(Option<Tap>);
+/// The tap, and the time that its publications took, in nanoseconds.
+struct Tapped {
+    tap: Option<Tap>,
+    publishing_ns: u64,
+}
 
 impl Sink<Message> for Tapped {
     fn handle_message(&mut self, _: &Delivery, _: &Message) {}
 
     fn handle_gap(&mut self, gap: Gap) {
-        if let Some(tap) = &mut self.0 {
+        if let Some(tap) = &mut self.tap {
             tap.gap(gap);
         }
     }
 
     fn handle_event(&mut self, _: &Delivery, event: &MarketEvent<'_>, _: &Recovery) {
-        if let Some(tap) = &mut self.0 {
+        if let Some(tap) = &mut self.tap {
             tap.market(event);
         }
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {
-        if let Some(tap) = &mut self.0 {
+        if let Some(tap) = &mut self.tap {
             tap.fault(fault);
         }
     }
@@ -112,7 +129,7 @@ impl PacketHandler<Tapped> for Kept {
         packet: &[u8],
         sink: &mut Tapped,
     ) {
-        if let Some(tap) = &mut sink.0 {
+        if let Some(tap) = &mut sink.tap {
             tap.packet(received_ns, source, packet);
         }
         self.0.handle_packet(received_ns, source, packet, sink);
@@ -127,39 +144,12 @@ impl PacketHandler<Tapped> for Kept {
     }
 }
 
-struct Feed {
-    set: TemplateSet,
-    packets: Vec<Vec<u8>>,
-    /// Packets a second, on each line.
-    rate: u64,
-}
-
-impl Feed {
-    /// A feed of so many seconds.
-    fn new(messages_per_packet: usize, seconds: u64, rate: u64) -> Result<Self, Failure> {
-        let options = Options {
-            messages: rate * seconds * messages_per_packet as u64,
-            messages_per_packet_max: messages_per_packet,
-            securities: SECURITIES,
-            framing: Some(Preset::Cme.framing()),
-            ..Options::cme(CmeShape::Average)
-        };
-        let set = TemplateSet::parse(options.feed.templates())?;
-        let mut generator = Generator::new(&options)?;
-        let mut packets = Vec::new();
-        while let Some(packet) = generator.next_packet()? {
-            packets.push(packet.bytes);
-        }
-        Ok(Self { set, packets, rate })
-    }
-}
-
 fn decoding(framing: Framing) -> DecoderOptions {
     DecoderOptions::default().reset(framing.reset_policy().into())
 }
 
 /// A monitor that so many clients stream.
-fn monitor(feed: &Feed, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
+fn monitor(set: &TemplateSet, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
     let line = |line| LineDescription {
@@ -173,7 +163,7 @@ fn monitor(feed: &Feed, clients: usize) -> Result<(Tap, HttpServer, Monitor), Fa
         silent_after_ns: 60_000_000_000,
         lines: Line::ALL.map(line).to_vec(),
         times: MessageTimes::default(),
-        explaining: Some(Explaining::new(feed.set.clone(), decoding(framing), framing)?),
+        explaining: Some(Explaining::new(set.clone(), decoding(framing), framing)?),
     });
     let monitor = builder.start()?;
     let routes = monitor.routes(None, Metrics::new().routes());
@@ -220,38 +210,243 @@ fn burn(cpu_ns_per_second: u64, is_over: &Arc<AtomicBool>) {
     }
 }
 
-/// Sends the feed on both lines, evenly.
-fn send(feed: &Feed, endpoints: [Endpoint; 2]) -> Result<(), Failure> {
-    let options = SenderOptions::default();
-    let senders = [Sender::open(endpoints[0], options)?, Sender::open(endpoints[1], options)?];
-    let begun = Instant::now();
-    for (index, packet) in feed.packets.iter().enumerate() {
-        let due = Duration::from_nanos(index as u64 * 1_000_000_000 / feed.rate);
-        if let Some(left) = due.checked_sub(begun.elapsed())
-            && left > Duration::from_micros(200)
-        {
-            thread::sleep(left);
-        }
-        senders[0].send(packet)?;
-        senders[1].send(packet)?;
-    }
-    Ok(())
+/// What is measured, and how.
+struct Plan {
+    rounds: usize,
+    messages_per_packet: usize,
+    time: Duration,
+    /// Packets a second, on each line.
+    rate: u64,
+    /// Packets that are sent together on each line.
+    burst: usize,
+    is_pinned: bool,
 }
 
-/// One run.
-struct Spent {
-    /// CPU time of the receiving thread for each packet, in nanoseconds.
-    packet_ns: f64,
-    /// CPU time of all other threads for each second, in nanoseconds.
-    others_ns: u64,
-    /// Packets received.
+impl Plan {
+    fn of_arguments() -> Result<Self, Failure> {
+        let mut arguments = std::env::args().skip(1);
+        let mut number = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
+        let (rounds, messages_per_packet, seconds, rate, burst) =
+            (number(10)?, number(1)?, number(2)?, number(20_000)?, number(10)?);
+        if rounds == 0 || messages_per_packet == 0 || seconds == 0 || rate == 0 || burst == 0 {
+            return Err("all numbers are from 1 on".into());
+        }
+        let is_pinned = match arguments.next().as_deref() {
+            None => true,
+            Some("free") => false,
+            Some(other) => return Err(format!("'{other}' is not \"free\"").into()),
+        };
+        Ok(Self {
+            rounds: rounds as usize,
+            messages_per_packet: messages_per_packet as usize,
+            time: Duration::from_secs(seconds),
+            rate,
+            burst: burst as usize,
+            is_pinned,
+        })
+    }
+}
+
+/// The feed: generated for each turn, and sent on both lines.
+struct Feed {
+    set: TemplateSet,
+    generator: Generator,
+    senders: [Sender; 2],
+    rate: u64,
+    burst: usize,
+}
+
+impl Feed {
+    fn new(plan: &Plan, endpoints: [Endpoint; 2]) -> Result<Self, Failure> {
+        let options = Options {
+            // As many as have sequence numbers of 32 bits: more than are sent.
+            messages: u64::from(u32::MAX) - 1,
+            messages_per_packet_max: plan.messages_per_packet,
+            securities: SECURITIES,
+            framing: Some(Preset::Cme.framing()),
+            ..Options::cme(CmeShape::Average)
+        };
+        let (rate, burst) = (plan.rate, plan.burst);
+        let open = |endpoint| Sender::open(endpoint, SenderOptions::default());
+        Ok(Self {
+            set: TemplateSet::parse(options.feed.templates())?,
+            generator: Generator::new(&options)?,
+            senders: [open(endpoints[0])?, open(endpoints[1])?],
+            rate,
+            burst,
+        })
+    }
+
+    /// Generates the packets of so much time.
+    fn packets(&mut self, time: Duration) -> Result<Vec<Vec<u8>>, Failure> {
+        let count = (time.as_secs_f64() * self.rate as f64) as usize;
+        let next = |_| {
+            let packet = self.generator.next_packet()?.ok_or("the feed has ended")?;
+            Ok(packet.bytes)
+        };
+        (0..count).map(next).collect()
+    }
+
+    /// Sends packets on both lines at the rate.
+    fn send(&self, packets: &[Vec<u8>]) -> Result<(), Failure> {
+        let begun = Instant::now();
+        for (index, burst) in packets.chunks(self.burst).enumerate() {
+            let due_ns = (index * self.burst) as u64 * 1_000_000_000 / self.rate;
+            if let Some(left) = Duration::from_nanos(due_ns).checked_sub(begun.elapsed()) {
+                thread::sleep(left);
+            }
+            for sender in &self.senders {
+                burst.iter().try_for_each(|packet| sender.send(packet))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the receiving thread is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Phase {
+    /// Use the tap that is there, if any.
+    Begin,
+    Measure,
+    /// Tell what was spent, and give the tap back.
+    End,
+}
+
+/// Counts of the receiving thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    cpu_ns: u64,
     packets: u64,
-    /// Packets that the kernel dropped.
     dropped: u64,
-    /// Messages decoded.
     messages: u64,
-    /// Resident memory after a quarter of the packets and at the end, in MiB.
-    resident_mib: [u64; 2],
+    /// How often all packets that had arrived were processed.
+    idle_moments: u64,
+    /// Time that publications to the monitor took.
+    publishing_ns: u64,
+}
+
+/// Connects the main thread and the receiving thread.
+#[derive(Default)]
+struct Shared {
+    phase: AtomicU32,
+    reached: AtomicU32,
+    tap: Mutex<Option<Tap>>,
+    readings: Mutex<Vec<Reading>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Begins the next phase and waits until the receiving thread has noticed.
+    fn begin(&self, phase: Phase) -> Result<(), Failure> {
+        let next = self.phase.load(Ordering::Relaxed) + 1;
+        debug_assert_eq!((next - 1) % 3, phase as u32);
+        self.phase.store(next, Ordering::Release);
+        let end = Instant::now() + PHASE_TIMEOUT;
+        while self.reached.load(Ordering::Acquire) != next {
+            if Instant::now() > end {
+                return Err("the receiving thread does not run".into());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Follows the main thread into the next phase, on the receiving thread.
+    fn follow(&self, channel: &mut FeedChannel, idle_moments: u64) -> Result<(), Failure> {
+        let phase = self.phase.load(Ordering::Acquire);
+        if phase == self.reached.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        match phase % 3 {
+            1 => channel.sink.tap = locked(&self.tap).take(),
+            2 => locked(&self.readings).push(reading(channel, idle_moments)?),
+            _ => {
+                locked(&self.readings).push(reading(channel, idle_moments)?);
+                *locked(&self.tap) = channel.sink.tap.take();
+            }
+        }
+        self.reached.store(phase, Ordering::Release);
+        Ok(())
+    }
+}
+
+type FeedChannel = Channel<Kept, Tapped>;
+
+fn reading(channel: &FeedChannel, idle_moments: u64) -> Result<Reading, Failure> {
+    let counters = channel.inputs().map(|(_, receiver)| receiver.counters());
+    let (packets, dropped) = counters.fold((0, 0), |(packets, dropped), of| {
+        (packets + of.packets, dropped + of.dropped_by_kernel)
+    });
+    let messages = channel.handler.0.view().counters.messages.decoded;
+    let publishing_ns = channel.sink.publishing_ns;
+    Ok(Reading { cpu_ns: thread_ns()?, packets, dropped, messages, idle_moments, publishing_ns })
+}
+
+/// Receives until `stop` is set, in the phases of `shared`.
+fn receive(
+    set: &TemplateSet,
+    endpoints: [Endpoint; 2],
+    is_pinned: bool,
+    shared: &Shared,
+    stop: &Stop,
+) -> Result<(), Failure> {
+    if is_pinned {
+        pin_current_thread(RECEIVING_CPU)?;
+    }
+    let framing = Preset::Cme.framing();
+    let program = Arc::new(Program::compile(set.clone())?);
+    let engine = || {
+        Dynamic::new(
+            Decoder::with_options(program.clone(), decoding(framing)),
+            &SeqNumField::default(),
+        )
+    };
+    let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+    let handler = Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?;
+    let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
+    let inputs = Line::ALL
+        .map(Source::Incremental)
+        .into_iter()
+        .zip([open(endpoints[0])?, open(endpoints[1])?]);
+    let mut reception = Reception::new(Wait::Block)?;
+    reception.add_channel(Kept(handler), Tapped { tap: None, publishing_ns: 0 }, inputs)?;
+    let mut idle_moments = 0;
+    let mut failure = Ok(());
+    reception.run(stop, |reception, moment| {
+        let [channel] = reception.channels_mut() else { return };
+        idle_moments += u64::from(moment.is_idle);
+        if let Err(error) = shared.follow(channel, idle_moments) {
+            failure = Err(error);
+            stop.set();
+        }
+        publish(channel, moment);
+    })?;
+    failure
+}
+
+/// Publishes to the monitor, if there is one, as `receive` does.
+fn publish(channel: &mut FeedChannel, moment: Moment) {
+    if channel.sink.tap.as_ref().is_none_or(|tap| !tap.is_due(moment.now_ns)) {
+        return;
+    }
+    let socket = |(source, receiver): (Source, &Receiver)| SocketFacts {
+        source,
+        packets: receiver.counters().packets,
+        bytes: receiver.counters().bytes,
+        dropped: receiver.counters().dropped_by_kernel,
+        last_packet_ns: receiver.last_packet_ns(),
+    };
+    let begun = Instant::now();
+    let sockets = channel.inputs().map(socket).collect();
+    let Some(tap) = &mut channel.sink.tap else { return };
+    let events = [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
+    tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
+    channel.sink.publishing_ns += begun.elapsed().as_nanos() as u64;
 }
 
 /// What shares the process with the receiving thread.
@@ -264,143 +459,159 @@ enum Setup {
     Control(u64),
 }
 
-/// Receives the feed.
-fn run(feed: &Feed, port: u16, setup: Setup) -> Result<Spent, Failure> {
+/// What a turn cost.
+struct Spent {
+    /// CPU time of the receiving thread for each packet, in nanoseconds.
+    packet_ns: f64,
+    /// Part of it that publications to the monitor took.
+    publishing_ns: f64,
+    /// Packets that were there each time the receiving thread woke.
+    packets_per_wait: f64,
+    /// CPU time of all other threads for each second, in nanoseconds.
+    others_ns: u64,
+    packets: u64,
+    dropped: u64,
+    messages: u64,
+    /// Resident memory before and after, in MiB.
+    resident_mib: [u64; 2],
+}
+
+/// Measures one setup.
+fn measure(
+    feed: &mut Feed,
+    shared: &Shared,
+    setup: Setup,
+    time: Duration,
+) -> Result<Spent, Failure> {
+    let (settling, packets) = (feed.packets(SETTLING)?, feed.packets(time)?);
     let is_over = Arc::new(AtomicBool::new(false));
-    let clients = match setup {
-        Setup::Alone => None,
-        Setup::Monitored(clients) => Some(clients),
-        Setup::Control(cpu_ns) => {
-            burn(cpu_ns, &is_over);
-            None
+    let mut served = None;
+    match setup {
+        Setup::Alone => {}
+        Setup::Control(cpu_ns) => burn(cpu_ns, &is_over),
+        Setup::Monitored(clients) => {
+            let (tap, server, monitor) = monitor(&feed.set, clients)?;
+            *locked(&shared.tap) = Some(tap);
+            served = Some((server, monitor));
         }
-    };
-    let endpoints = [
-        Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 1), port),
-        Endpoint::loopback(Ipv4Addr::new(239, 194, 7, 2), port + 1),
-    ];
-    let framing = Preset::Cme.framing();
-    let program = Arc::new(Program::compile(feed.set.clone())?);
-    let engine = || {
-        Dynamic::new(
-            Decoder::with_options(program.clone(), decoding(framing)),
-            &SeqNumField::default(),
-        )
-    };
-    let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
-    let handler = Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?;
-    let monitor = clients.map(|clients| monitor(feed, clients)).transpose()?;
-    let (tap, _served) = match monitor {
-        Some((tap, server, monitor)) => (Some(tap), Some((server, monitor))),
-        None => (None, None),
-    };
-    let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
-    let inputs = Line::ALL
-        .map(Source::Incremental)
-        .into_iter()
-        .zip([open(endpoints[0])?, open(endpoints[1])?]);
-    let mut reception = Reception::new(Wait::Block)?;
-    reception.add_channel(Kept(handler), Tapped(tap), inputs)?;
-    let stop = Stop::new();
-    // Of both lines together.
-    let quarter = feed.packets.len() as u64 / 2;
-    let mut resident = [0; 2];
-    thread::scope(|scope| {
-        let sending = scope.spawn(|| send(feed, endpoints));
-        let (begun, begun_ns, process_begun_ns) = (Instant::now(), thread_ns()?, process_ns()?);
-        reception.run(&stop, |reception, moment| {
-            let [channel] = reception.channels_mut() else { return };
-            let received: u64 =
-                channel.inputs().map(|(_, receiver)| receiver.counters().packets).sum();
-            if resident[0] == 0 && received > quarter {
-                resident[0] = resident_mib().unwrap_or(0);
-            }
-            let socket = |(source, receiver): (Source, &Receiver)| SocketFacts {
-                source,
-                packets: receiver.counters().packets,
-                bytes: receiver.counters().bytes,
-                dropped: receiver.counters().dropped_by_kernel,
-                last_packet_ns: receiver.last_packet_ns(),
-            };
-            if sending.is_finished() && moment.is_idle {
-                stop.set();
-            }
-            let is_due = channel.sink.0.as_ref().is_some_and(|tap| tap.is_due(moment.now_ns));
-            if !is_due {
-                return;
-            }
-            let sockets = channel.inputs().map(socket).collect();
-            let Some(tap) = &mut channel.sink.0 else { return };
-            let events =
-                [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
-            tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
-        })?;
-        let spent_ns = thread_ns()? - begun_ns;
-        let others_ns = (process_ns()? - process_begun_ns).saturating_sub(spent_ns) as f64;
-        is_over.store(true, Ordering::Relaxed);
-        resident[1] = resident_mib()?;
-        sending.join().map_err(|_| "the sender panicked")??;
-        let [channel] = reception.channels() else { return Err("there is one channel".into()) };
-        let counters = channel.inputs().map(|(_, receiver)| receiver.counters());
-        let (packets, dropped) = counters.fold((0, 0), |(packets, dropped), of| {
-            (packets + of.packets, dropped + of.dropped_by_kernel)
-        });
-        let messages = channel.handler.0.view().counters.messages.decoded;
-        if messages == 0 {
-            return Err("no message was decoded: the feed and its framing do not fit".into());
-        }
-        let packet_ns = spent_ns as f64 / packets as f64;
-        let others_ns = (others_ns / begun.elapsed().as_secs_f64()) as u64;
-        Ok(Spent { packet_ns, others_ns, packets, dropped, messages, resident_mib: resident })
+    }
+    shared.begin(Phase::Begin)?;
+    feed.send(&settling)?;
+    shared.begin(Phase::Measure)?;
+    let (begun, process_begun_ns, early_mib) = (Instant::now(), process_ns()?, resident_mib()?);
+    feed.send(&packets)?;
+    let (process_ns, elapsed) = (process_ns()? - process_begun_ns, begun.elapsed());
+    shared.begin(Phase::End)?;
+    let late_mib = resident_mib()?;
+    is_over.store(true, Ordering::Relaxed);
+    drop((locked(&shared.tap).take(), served));
+    let readings = std::mem::take(&mut *locked(&shared.readings));
+    let [before, after] = readings[..] else { return Err("there are two readings".into()) };
+    let (cpu_ns, packets) = (after.cpu_ns - before.cpu_ns, after.packets - before.packets);
+    let messages = after.messages - before.messages;
+    if messages == 0 {
+        return Err("no message was decoded: the feed and its framing do not fit".into());
+    }
+    Ok(Spent {
+        packet_ns: cpu_ns as f64 / packets as f64,
+        publishing_ns: (after.publishing_ns - before.publishing_ns) as f64 / packets as f64,
+        packets_per_wait: packets as f64 / (after.idle_moments - before.idle_moments) as f64,
+        others_ns: (process_ns.saturating_sub(cpu_ns) as f64 / elapsed.as_secs_f64()) as u64,
+        packets,
+        dropped: after.dropped - before.dropped,
+        messages,
+        resident_mib: [early_mib, late_mib],
     })
 }
 
-fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u16| arguments.next().map_or(Ok(default), |text| text.parse());
-    let (runs, messages_per_packet, seconds, rate) =
-        (number(10)?, number(1)?, number(3)?, number(RATE)?);
-    let feed = Feed::new(messages_per_packet.into(), seconds.into(), rate.into())?;
-    let names = ["no monitor", "one client", "50 clients", "control"];
-    let mut least = [f64::INFINITY; 4];
+const NAMES: [&str; 4] = ["no monitor", "one client", "50 clients", "control"];
+
+/// Measures all setups in turns; returns the nanoseconds per packet of each setup, by round.
+fn rounds(plan: &Plan, feed: &mut Feed, shared: &Shared) -> Result<[Vec<f64>; 4], Failure> {
+    let mut spent_ns: [Vec<f64>; 4] = Default::default();
     let mut first_round_mib = None;
-    for turn in 0..runs {
-        let mut others_ns = [0_u64; 4];
-        for (at, name) in names.iter().enumerate() {
+    let mut others_ns = [0_u64; 4];
+    for round in 0..plan.rounds {
+        // Each round begins with another setup; the control needs what the others have spent.
+        for turn in 0..NAMES.len() {
+            let at = if round == 0 { turn } else { (round + turn) % NAMES.len() };
             let setup = match at {
                 0 => Setup::Alone,
                 1 => Setup::Monitored(1),
                 2 => Setup::Monitored(CLIENTS),
                 _ => Setup::Control(others_ns[2].saturating_sub(others_ns[0])),
             };
-            let spent = run(&feed, 23_000 + turn * 8 + at as u16 * 2, setup)?;
+            let spent = measure(feed, shared, setup, plan.time)?;
             let Spent {
-                packet_ns, packets, dropped, messages, resident_mib: [early, late], ..
+                packet_ns,
+                publishing_ns,
+                packets_per_wait,
+                packets,
+                dropped,
+                messages,
+                ..
             } = spent;
+            let (name, [early, late]) = (NAMES[at], spent.resident_mib);
             println!(
-                "{name}: {packet_ns:.0} ns a packet, {packets} packets and {dropped} dropped, {messages} messages; \
-                 others {:.1} ms of CPU a second; {early} MiB after a quarter, {late} MiB at the end",
+                "{name}: {packet_ns:.0} ns a packet, {publishing_ns:.1} of them to publish; {packets} packets, {packets_per_wait:.1} a wake, {dropped} dropped, \
+                 {messages} messages; others {:.1} ms of CPU a second; {early} to {late} MiB",
                 spent.others_ns as f64 / 1e6,
             );
             if late > early + GROWTH_MIB_MAX {
-                let text = format!("{name}: memory grew from {early} MiB to {late} MiB in a run");
+                let text = format!("{name}: memory grew from {early} MiB to {late} MiB in a turn");
                 return Err(text.into());
             }
             others_ns[at] = spent.others_ns;
-            least[at] = least[at].min(packet_ns);
+            spent_ns[at].push(packet_ns);
         }
         let now_mib = resident_mib()?;
         let first_mib = *first_round_mib.get_or_insert(now_mib);
         if now_mib > first_mib + GROWTH_MIB_MAX {
-            let text = format!("memory grew from {first_mib} MiB to {now_mib} MiB over the runs");
+            let text = format!("memory grew from {first_mib} MiB to {now_mib} MiB over the rounds");
             return Err(text.into());
         }
     }
-    for (at, name) in names.iter().enumerate() {
+    Ok(spent_ns)
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn main() -> Result<(), Failure> {
+    let plan = Plan::of_arguments()?;
+    if plan.is_pinned {
+        // All threads but the receiving one inherit this.
+        pin_current_thread(OTHER_CPU)?;
+    }
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let line = |line: u16| {
+        let group = Ipv4Addr::new(239, 194, high, low & !1 | line as u8);
+        Endpoint::loopback(group, 23_000 + line)
+    };
+    let endpoints = [line(0), line(1)];
+    let mut feed = Feed::new(&plan, endpoints)?;
+    let (shared, stop, set) = (Shared::default(), Stop::new(), feed.set.clone());
+    let spent_ns = thread::scope(|scope| {
+        let receiving = scope.spawn(|| receive(&set, endpoints, plan.is_pinned, &shared, &stop));
+        let measured = rounds(&plan, &mut feed, &shared);
+        stop.set();
+        receiving.join().map_err(|_| "the receiving thread panicked")??;
+        measured
+    })?;
+    for (name, ns) in NAMES.iter().zip(&spent_ns) {
+        let ratios = ns.iter().zip(&spent_ns[0]).map(|(ns, alone_ns)| ns / alone_ns).collect();
         println!(
-            "{name}: least {:.0} ns a packet, {:.3} of that without",
-            least[at],
-            least[at] / least[0]
+            "{name}: least {:.0} ns a packet, {:+.1} %; median {:.0} ns, {:+.1} %",
+            least(ns),
+            (least(ns) / least(&spent_ns[0]) - 1.0) * 100.0,
+            median(ns.clone()),
+            (median(ratios) - 1.0) * 100.0,
         );
     }
     Ok(())

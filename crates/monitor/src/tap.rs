@@ -7,7 +7,7 @@ use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::board::Board;
 use tickwire_feed::handler::{Fault, PacketOrigin, Source};
 use tickwire_feed::market::MarketEvent;
-use tickwire_feed::recovery::Recovery;
+use tickwire_feed::recovery::{BookMark, Recovery};
 use tickwire_feed::replay::ReplayFailure;
 
 use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
@@ -18,7 +18,7 @@ use crate::wishes::{LookedBook, Wishes};
 pub const PUBLISH_NS: u64 = 100_000_000;
 /// Most packets handed over around a gap or a fault.
 const AROUND: usize = 8;
-/// Most gaps and faults between two publications whose packets are handed over.
+/// Most gaps and faults between two publications around which several packets are handed over; of further ones only one.
 const TOLD_MAX: u32 = 4;
 /// Most other events handed over between two publications.
 const EVENTS_MAX: u32 = 64;
@@ -44,6 +44,8 @@ pub struct Tap {
     board: Board,
     /// The books that somebody looks at.
     looked_books: Arc<[LookedBook]>,
+    /// Marks of the looked-at books when they were published last.
+    marks: Vec<Option<BookMark>>,
     /// Position in `looked_books` of the next one to publish.
     next_book: usize,
     /// Trades since the last publication, while somebody looks at books.
@@ -68,6 +70,7 @@ impl Tap {
             names: 0,
             board,
             looked_books: Arc::default(),
+            marks: Vec::new(),
             next_book: 0,
             trades: Vec::new(),
             told: 0,
@@ -97,24 +100,26 @@ impl Tap {
         self.recent.keep(received_ns, source, packet);
     }
 
-    fn event(&mut self, event: Event) {
+    /// Hands over an event; returns false if there were too many since the last publication.
+    fn event(&mut self, event: Event) -> bool {
         if self.events >= EVENTS_MAX {
             self.wishes.count_dropped(1);
-            return;
+            return false;
         }
         self.events += 1;
         self.send(Published::Event { at_ns: self.now_ns, event });
+        true
     }
 
-    /// Returns true if packets may be handed over; limits how often that happens between two publications.
+    /// Returns true if several packets may be handed over; limits how often that happens between two publications.
     fn may_tell(&mut self) -> bool {
         let may_tell = self.told < TOLD_MAX;
         self.told += u32::from(may_tell);
         may_tell
     }
 
-    /// Hands over the packet that a fault is about, and the last packets.
-    fn around_failed(&self, text: &str, key: &PacketKey) {
+    /// Hands over the packet that a fault is about, and so many of the last packets.
+    fn around_failed(&self, text: &str, key: &PacketKey, around: usize) {
         let is_meant =
             |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;
         let failed = || Why::Failed { text: text.to_owned(), seq_num: key.seq_num };
@@ -123,7 +128,7 @@ impl Tap {
         for (index, kept) in self.recent.last(count).enumerate() {
             match () {
                 () if is_meant(&kept) => self.copy(&kept, failed()),
-                () if index + AROUND >= count => self.copy(&kept, Why::NearFailed),
+                () if index + around >= count => self.copy(&kept, Why::NearFailed),
                 () => {}
             }
         }
@@ -137,9 +142,9 @@ impl Tap {
 
     /// Records a gap: sequence numbers lost on both lines.
     pub fn gap(&mut self, gap: Gap) {
-        self.event(Event::Gap(gap));
-        if self.may_tell() {
-            for kept in self.recent.last(AROUND) {
+        if self.event(Event::Gap(gap)) {
+            let around = if self.may_tell() { AROUND } else { 1 };
+            for kept in self.recent.last(around) {
                 self.copy(&kept, Why::Gap { first: gap.first });
             }
         }
@@ -190,10 +195,9 @@ impl Tap {
         }
         let key = self.key_of(fault);
         let text = fault.to_string();
-        if let Some(key) = &key
-            && self.may_tell()
-        {
-            self.around_failed(&text, key);
+        if let Some(key) = &key {
+            let around = if self.may_tell() { AROUND } else { 0 };
+            self.around_failed(&text, key, around);
         }
         self.event(Event::Fault { text, packet: key });
     }
@@ -263,16 +267,20 @@ impl Tap {
 
     /// Publishes the books that somebody looks at, a bounded number at a time and in turn, and the trades.
     fn publish_books(&mut self, now_ns: u64, recovery: &Recovery) {
-        if let Some(books) = self.wishes.try_books() {
+        if let Some(books) = self.wishes.try_books()
+            && !Arc::ptr_eq(&books, &self.looked_books)
+        {
             self.looked_books = books;
+            self.marks.clear();
+            self.marks.resize(self.looked_books.len(), None);
         }
         let count = self.looked_books.len();
         for _ in 0..count.min(BOOKS_PER_PUBLICATION) {
             self.next_book = if self.next_book < count { self.next_book } else { 0 };
-            if let Some(book) = self.looked_books.get(self.next_book)
-                && recovery.publish_to(&mut self.board, book.instrument, now_ns)
+            if let (Some(book), Some(mark)) =
+                (self.looked_books.get(self.next_book), self.marks.get_mut(self.next_book))
             {
-                book.set_published(now_ns);
+                publish_book(book, mark, &mut self.board, recovery, now_ns);
             }
             self.next_book += 1;
         }
@@ -281,6 +289,26 @@ impl Tap {
             let trades = std::mem::replace(&mut self.trades, room);
             self.send(Published::Trades(trades));
         }
+    }
+}
+
+/// Publishes a book unless it is as it was published last. `mark` is the book's mark at that time.
+#[inline]
+fn publish_book(
+    book: &LookedBook,
+    mark: &mut Option<BookMark>,
+    board: &mut Board,
+    recovery: &Recovery,
+    now_ns: u64,
+) {
+    let now = recovery.book_mark(book.instrument);
+    // Copying a book reads some 40 cache lines, most of them cold; its mark is in one.
+    if now.is_some() && now == *mark {
+        return;
+    }
+    if recovery.publish_to(board, book.instrument, now_ns) {
+        book.set_published(now_ns);
+        *mark = now;
     }
 }
 

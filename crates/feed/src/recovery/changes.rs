@@ -120,6 +120,7 @@ impl Recovery {
     fn check(&mut self, id: Id, is_current: bool) {
         let Some(instrument) = self.instruments.get_mut(id.index()) else { return };
         instrument.is_touched = false;
+        instrument.checks = instrument.checks.wrapping_add(1);
         let kinds_changed = std::mem::take(&mut instrument.kinds_changed);
         let is_as_told = is_current
             && instrument.reported == ReportedState::Fresh

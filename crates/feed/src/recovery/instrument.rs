@@ -104,6 +104,18 @@ pub(super) enum ReportedState {
     Stale(u8),
 }
 
+/// Identifies what an instrument's books held, and their state, at one moment: see
+/// [`Recovery::book_mark`](super::Recovery::book_mark).
+///
+/// The number of checks has 16 bits, so two marks could be equal after 65,536 checks that moved neither
+/// RptSeq nor the sequence number. An update moves one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookMark {
+    rpt_seq: u64,
+    known_to: u64,
+    checks: u16,
+}
+
 /// An instrument of the channel. The fields that every update reads lie together.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -123,6 +135,9 @@ pub(super) struct Instrument {
     pub(super) may_cross: Option<bool>,
     /// The state that was reported last.
     pub(super) reported: ReportedState,
+    /// Number of checks after messages that touched the instrument; wraps around. It fills padding of
+    /// the first cache line, which such a check writes anyway.
+    pub(super) checks: u16,
     /// Reason why the book is stale, apart from gaps of the channel and silence.
     pub(super) broken: Option<StaleReason>,
     pub(super) books: Books,
@@ -158,12 +173,19 @@ impl Instrument {
             kinds_changed: 0,
             may_cross: None,
             reported: ReportedState::Nothing,
+            checks: 0,
             books: Books::new(options.kinds, depth),
             held: VecDeque::new(),
             dropped: None,
             pending: None,
             natural: None,
         }
+    }
+
+    /// Returns the mark of the books as of the last check; `None` if they were touched since.
+    pub(super) fn mark(&self) -> Option<BookMark> {
+        let Self { rpt_seq, known_to, checks, .. } = *self;
+        (!self.is_touched).then_some(BookMark { rpt_seq, known_to, checks })
     }
 
     /// Returns the reason why the book is stale, given the channel's last gap.

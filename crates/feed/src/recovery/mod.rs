@@ -89,6 +89,7 @@ use behind::Behind;
 use changes::Changes;
 use fragments::Assembly;
 use gaps::OpenGaps;
+pub use instrument::BookMark;
 use instrument::{Books, Instrument, LastGap, Place, ReportedState};
 use session::Sessions;
 
@@ -294,6 +295,14 @@ impl Recovery {
             }
         }
         true
+    }
+
+    /// Returns a mark that differs from earlier ones if the instrument's books or their state may have
+    /// changed since; `None` if they are changing, or if there is no such instrument. It costs one
+    /// cache line, so an observer of many books compares it before it calls
+    /// [`publish_to`](Self::publish_to).
+    pub fn book_mark(&self, instrument: Id) -> Option<BookMark> {
+        self.instruments.get(instrument.index())?.mark()
     }
 
     /// Returns the kinds of books that are kept.

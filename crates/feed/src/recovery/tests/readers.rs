@@ -50,3 +50,37 @@ fn an_observer_gets_the_books_that_it_asks_for_when_it_asks() {
     assert_eq!(bids(&recovery), (vec![level(51)], false, true));
     assert!(reader.book(ONE, BookKind::Implied).is_none());
 }
+
+#[test]
+fn a_mark_of_books_differs_after_each_change_of_levels_or_state() {
+    let mut recovery = by_rpt_seq();
+    recovery.handle_progress(11);
+    let levels = both_sides(&[50], &[60]);
+    assert_eq!(recovery.handle_snapshot(0, &whole(10, 100, &levels)), SnapshotOutcome::Recovered);
+    recovery.settle();
+    let mut marks = vec![recovery.book_mark(ONE).expect("settled")];
+    recovery.handle_update(&change(11, 101, 51));
+    assert_eq!(recovery.book_mark(ONE), None, "the message has not ended");
+    recovery.end_message(false);
+    marks.extend(recovery.book_mark(ONE));
+    // A second message of the same packet.
+    recovery.handle_update(&change(11, 102, 52));
+    recovery.end_message(false);
+    marks.extend(recovery.book_mark(ONE));
+    recovery.end_message(false);
+    assert_eq!(recovery.book_mark(ONE), marks.last().copied(), "nothing changed");
+    recovery.handle_gap(Gap { first: 12, count: 1 });
+    assert_eq!(recovery.book_mark(ONE), None, "its state is not settled");
+    recovery.end_message(false);
+    marks.extend(recovery.book_mark(ONE));
+    recovery.handle_silence(true);
+    recovery.settle();
+    marks.extend(recovery.book_mark(ONE));
+    recovery.handle_silence(false);
+    recovery.settle();
+    marks.extend(recovery.book_mark(ONE));
+    assert_eq!(marks.len(), 6);
+    for (at, mark) in marks.iter().enumerate() {
+        assert!(!marks[..at].contains(mark), "{at}");
+    }
+}
