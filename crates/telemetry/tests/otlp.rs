@@ -205,8 +205,8 @@ fn addresses_are_those_of_http_collectors() {
     let parse = CollectorAddress::parse;
     assert_eq!(parse("http://localhost:4318"), parse("http://localhost:4318/v1/traces/"));
     assert_ne!(parse("http://localhost:4318"), parse("http://localhost:4318/tempo"));
-    assert!(parse("https://collector:4318").unwrap_err().contains("over http only"));
     assert!(parse("http://[::1]:4318").is_ok() && parse("http://collector").is_ok());
+    assert!(parse("https://collector:4318").is_ok());
     for wrong in [
         "localhost:4318",
         "http://",
@@ -218,11 +218,75 @@ fn addresses_are_those_of_http_collectors() {
         "grpc://localhost:4317",
         "",
     ] {
-        assert_eq!(parse(wrong).unwrap_err(), "expected http://HOST:PORT", "{wrong}");
+        let wanted = "expected http://HOST:PORT or https://HOST:PORT";
+        assert_eq!(parse(wrong).unwrap_err(), wanted, "{wrong}");
     }
     for wrong in ["http://localhost:4318?token=x", "http://localhost:4318/tempo#x"] {
         assert!(parse(wrong).unwrap_err().contains("has no query"), "{wrong}");
     }
+}
+
+/// Variable with the address for [`exports_a_span_to_the_collector_of_a_variable`].
+const COLLECTOR: &str = "TICKWIRE_TEST_COLLECTOR";
+
+/// Run by the test below in a process whose environment names the collector and its authorities.
+#[test]
+#[ignore = "another test runs it with an environment of its own"]
+fn exports_a_span_to_the_collector_of_a_variable() {
+    let address = CollectorAddress::parse(&std::env::var(COLLECTOR).unwrap()).unwrap();
+    let (source, metrics) =
+        (SpanSource { service: "tickwire", version: "1", command: "receive" }, Metrics::new());
+    let (export, sink) = SpanExport::start(&address, source, &metrics).unwrap();
+    sink.send(span("over TLS", SpanIdentity::root()));
+    drop(export);
+    assert_eq!(count(&metrics, EXPORTED), 1);
+}
+
+#[test]
+fn over_tls_only_a_collector_of_the_named_authorities_gets_spans() {
+    use axum::Router;
+    use axum::routing::post;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+    use tickwire_telemetry::http::{HttpServer, HttpTls};
+
+    let folder = std::env::temp_dir().join(format!("tickwire-otlp-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let authority = || {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        (params.self_signed(&key).unwrap(), key)
+    };
+    let (own, other) = (authority(), authority());
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &own.0, &own.1).unwrap();
+    let tls = HttpTls::from_files(
+        &write("collector.pem", certificate.pem()),
+        &write("collector.key", key.serialize_pem()),
+        None,
+    );
+    let routes = Router::new().route("/v1/traces", post(|| async {}));
+    let server = HttpServer::serve_tls("0".parse().unwrap(), routes, tls.unwrap()).unwrap();
+    let address = format!("https://localhost:{}", server.address().port());
+    let exports = |authority: &std::path::Path| {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--ignored", "--exact", "exports_a_span_to_the_collector_of_a_variable"]);
+        child.env(COLLECTOR, &address).env("OTEL_EXPORTER_OTLP_CERTIFICATE", authority);
+        child.output().unwrap().status.success()
+    };
+    assert!(exports(&write("own.pem", own.0.pem())));
+    assert!(
+        !exports(&write("other.pem", other.0.pem())),
+        "its certificate is of another authority"
+    );
+    assert!(!exports(&folder.join("nowhere.pem")));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -99,6 +99,42 @@ fn gaps_and_books_of_a_lossy_feed_reach_the_collector() {
     receiving.interrupt();
 }
 
+#[test]
+fn a_gap_that_is_filled_just_before_the_end_is_not_reported_as_lost() {
+    let d = directory("otlp-end");
+    let path = d.join("f.bin");
+    let d = d.display();
+    let made = tickwire(&format!(
+        "generate cme -n 40 --securities 2 --framing cme --snapshot-every 4 -o {d}/f.bin --snapshots {d}/s.bin \
+         --write-templates {d}/f.xml"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    // Without the 15th packet. Each follows its length.
+    let mut bytes = std::fs::read(&path).expect("generated");
+    let end_of = |at: usize| {
+        at + 4 + u32::from_be_bytes(bytes[at..at + 4].try_into().expect("a length")) as usize
+    };
+    let begin = (0..14).fold(0, |at, _| end_of(at));
+    let end = end_of(begin);
+    bytes.drain(begin..end);
+    std::fs::write(&path, bytes).expect("written");
+    let (address, bodies) = collector();
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.252.{high}.{low} -p 22130");
+    let receiving = Receiving::start_showing(
+        &format!("-t {d}/f.xml --framing cme {group} --snapshots --otlp http://{address}"),
+        2,
+    );
+    // Until Done: some 10 ms, a tenth of the time between two publications to the monitor.
+    let sent = tickwire(&format!(
+        "multicast -f {d}/f.bin --snapshots {d}/s.bin {group} --rate 4000 --json -"
+    ));
+    assert_eq!(sent.status, 0, "{}", sent.err);
+    let text = wait_for(&bodies, &["gap recovery", "feed.gap.filled_by"]);
+    assert!(!text.contains("the gap was not filled"), "{text}");
+    drop(receiving);
+}
+
 /// Receives a feed of five seconds in which a single line loses packets, with these options and variables. Returns standard
 /// error.
 fn receive_gaps(name: &str, port: u16, options: &str, variables: &[(&str, &str)]) -> String {
@@ -323,7 +359,7 @@ fn a_wrong_address_is_refused_before_anything_starts() {
         ("localhost:4318", "--otlp: expected http://HOST:PORT"),
         ("http://:4318", "--otlp: expected http://HOST:PORT"),
         ("http://user:secret@127.0.0.1:9", "OTEL_EXPORTER_OTLP_HEADERS"),
-        ("https://localhost:4318", "spans are sent over http only"),
+        ("grpc://localhost:4317", "--otlp: expected http://HOST:PORT or https://HOST:PORT"),
     ] {
         let run = tickwire(&format!("fix server --port 0 --metrics 0 --otlp {address}"));
         assert_eq!((run.status, &*run.out), (2, ""), "{}", run.err);

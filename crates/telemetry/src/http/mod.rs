@@ -14,7 +14,7 @@ mod token;
 
 pub use address::{HttpAddress, UnknownAddress};
 pub(crate) use refused::unauthorized_requests;
-pub use tls::HttpTls;
+pub use tls::{HttpTls, HttpTlsClient};
 pub use token::Token;
 
 use std::collections::VecDeque;

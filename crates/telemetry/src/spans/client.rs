@@ -11,6 +11,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 use prost::Message;
 use ureq::Agent;
+use ureq::tls::TlsConfig;
 
 /// Most bytes of a collector's answer.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
@@ -75,15 +76,19 @@ pub(super) struct BlockingClient {
 }
 
 impl BlockingClient {
-    /// Creates a client for the requests of `batch`. A request ends at the deadline of the batch, counted from resolving the
+    /// Creates a client for the requests of `batch`, with `tls` for an address that needs it. A request ends at the deadline of the batch, counted from resolving the
     /// name to the end of the answer.
-    pub(super) fn new(batch: Arc<BatchExport>) -> Self {
+    pub(super) fn new(batch: Arc<BatchExport>, tls: Option<TlsConfig>) -> Self {
         let config = Agent::config_builder()
             // The exporter decides by the status whether to retry.
             .http_status_as_error(false)
             .max_redirects(0)
             // A collector is on this host or beside it.
             .proxy(None);
+        let config = match tls {
+            Some(tls) => config.tls_config(tls),
+            None => config,
+        };
         Self { agent: config.build().new_agent(), batch }
     }
 }
@@ -117,7 +122,7 @@ mod tests {
         // Accepts connections in its backlog and never answers.
         let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
         let batch = Arc::new(BatchExport::new());
-        let client = BlockingClient::new(batch.clone());
+        let client = BlockingClient::new(batch.clone(), None);
         let address = format!("http://{}/v1/traces", hanging.local_addr().unwrap());
         let send = || {
             let request = Request::post(&address).body(Bytes::from_static(b"spans")).unwrap();

@@ -1,6 +1,7 @@
 //! Export of spans to an OpenTelemetry collector: OTLP over HTTP, as protobuf.
 
 use std::env;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -15,7 +16,11 @@ use opentelemetry::{InstrumentationScope, Key, KeyValue, Value};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use ureq::http::Uri;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::client::{BatchExport, BlockingClient};
 use super::{CompletedSpan, SpanSink, SpanValue, dropped};
@@ -54,7 +59,7 @@ impl CollectorAddress {
     /// Parses the base address of a collector, such as `http://localhost:4318`; spans go to `/v1/traces` below it.
     ///
     /// # Errors
-    /// A text for the user: it is no `http` address. The text does not show the address, which may hold a password.
+    /// A text for the user: it is no `http` or `https` address. The text does not show the address, which may hold a password.
     pub fn parse(address: &str) -> Result<Self, String> {
         let base = address.trim_end_matches('/');
         let base = base.strip_suffix(TRACES).unwrap_or(base);
@@ -73,14 +78,9 @@ impl CollectorAddress {
                         to send a token"
                 .to_owned());
         }
-        let expected = || "expected http://HOST:PORT".to_owned();
+        let expected = || "expected http://HOST:PORT or https://HOST:PORT".to_owned();
         let uri: Uri = address.parse().map_err(|_| expected())?;
-        if uri.scheme_str() == Some("https") {
-            return Err("spans are sent over http only: run an OpenTelemetry collector on this host, which forwards \
-                        them over TLS"
-                .to_owned());
-        }
-        let (Some("http"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(expected());
         };
         // A port that is no number leaves text behind the host without being a port.
@@ -92,6 +92,27 @@ impl CollectorAddress {
             }
             _ => Err(expected()),
         }
+    }
+
+    /// Returns the settings of TLS; `None` for a plain address.
+    ///
+    /// # Errors
+    /// A text for the user: there are no certificates of authorities, or they cannot be read.
+    fn tls(&self) -> Result<Option<TlsConfig>, String> {
+        if !self.0.starts_with("https:") {
+            return Ok(None);
+        }
+        let names = ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
+        let named = names.into_iter().find_map(|name| Some((name, variable(name)?)));
+        let authorities = named.map_or_else(system_authorities, |(name, path)| {
+            authorities_of(Path::new(&path)).map_err(|error| format!("{name}: {path}: {error}"))
+        })?;
+        Ok(Some(
+            TlsConfig::builder()
+                .root_certs(RootCerts::new_with_certs(&authorities))
+                .unversioned_rustls_crypto_provider(Arc::new(default_provider()))
+                .build(),
+        ))
     }
 
     /// Returns the address that the environment sets: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` as it is, else
@@ -110,6 +131,30 @@ impl CollectorAddress {
         };
         parsed.1.map(Some).map_err(|error| format!("{}: {error}", parsed.0))
     }
+}
+
+/// Reads certificates from a PEM file.
+fn authorities_of(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
+    let found =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = found.map_err(|error| error.to_string())?;
+    if found.is_empty() {
+        return Err("holds no certificate in PEM form".to_owned());
+    }
+    Ok(found.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
+}
+
+/// Returns the authorities that the operating system trusts.
+fn system_authorities() -> Result<Vec<Certificate<'static>>, String> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+        return Err(format!(
+            "this system has no certificates of authorities{why}: name a file with those of the collector in \
+             OTEL_EXPORTER_OTLP_CERTIFICATE"
+        ));
+    }
+    Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 
 /// The process that the spans come from.
@@ -182,7 +227,7 @@ impl SpanExport {
         let request = Arc::new(BatchExport::new());
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(BlockingClient::new(request.clone()))
+            .with_http_client(BlockingClient::new(request.clone(), address.tls()?))
             .with_protocol(Protocol::HttpBinary)
             .with_timeout(timeout)
             .with_endpoint(&address.0)
