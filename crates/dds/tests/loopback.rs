@@ -189,8 +189,12 @@ fn a_full_history_makes_the_writer_time_out_rather_than_lose() {
         }
     };
     assert!(matches!(refused, Error::TimedOut { .. }), "{refused}");
+    let backlog = writer.backlog().unwrap().unwrap();
+    assert!((1..=written.len() as u64).contains(&backlog), "{backlog} of {}", written.len());
     let received: Vec<Quote> = written.iter().map(|_| next(&mut reader)).collect();
     assert_eq!(received, written);
+    writer.wait_acknowledged(PATIENCE).unwrap();
+    assert_eq!(writer.backlog().unwrap(), Some(0));
 }
 
 #[test]

@@ -212,17 +212,15 @@ impl<P: Participant> Publisher<P> {
         Ok(self.matched()?.into_iter().map(|count| count.min(complete)).collect())
     }
 
-    /// Returns for each topic set whether a reliable reader has samples still to acknowledge.
+    /// Returns the [backlog](RawWriter::backlog) of each topic set; for a set with several topics, the largest among them.
     ///
     /// # Errors
     /// Errors of the transport.
-    pub fn backlogs(&self) -> Result<Vec<bool>, P::Error> {
-        let has_backlog = |set: &Writers<P::RawWriter>| {
-            let mut all = set.all();
-            is_in_time(all.try_for_each(|own| own.writer.wait_acknowledged(Duration::ZERO)))
-                .map(|is_acknowledged| !is_acknowledged)
+    pub fn backlogs(&self) -> Result<Vec<Option<u64>>, P::Error> {
+        let most = |set: &Writers<P::RawWriter>| {
+            set.all().try_fold(None, |most, own| own.writer.backlog().map(|of| most.max(of)))
         };
-        self.sets.iter().map(has_backlog).collect()
+        self.sets.iter().map(most).collect()
     }
 
     /// Waits until every topic has `count` subscribers; false if `timeout` passed or the publisher had to end first.

@@ -283,6 +283,13 @@ pub trait RawWriter: Send {
     /// # Errors
     /// `timeout` passed first.
     fn wait_acknowledged(&self, timeout: Duration) -> Result<(), Self::Error>;
+
+    /// Returns how many samples the slowest matched reader has still to acknowledge or, over a transport without
+    /// acknowledgements, to read; `None` if no reader says so.
+    ///
+    /// # Errors
+    /// Errors of the transport.
+    fn backlog(&self) -> Result<Option<u64>, Self::Error>;
 }
 
 /// Reads samples from one topic.

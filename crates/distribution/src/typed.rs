@@ -97,6 +97,15 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     pub fn wait_acknowledged(&self, timeout: Duration) -> Result<(), W::Error> {
         self.raw.wait_acknowledged(timeout)
     }
+
+    /// Returns how many samples the slowest matched reader has still to acknowledge or, over a transport without
+    /// acknowledgements, to read; `None` if no reader says so.
+    ///
+    /// # Errors
+    /// Errors of the transport.
+    pub fn backlog(&self) -> Result<Option<u64>, W::Error> {
+        self.raw.backlog()
+    }
 }
 
 /// Reads samples of one type from one topic.

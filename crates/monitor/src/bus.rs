@@ -38,8 +38,9 @@ pub struct TopicFacts {
     pub samples: u64,
     /// Number of readers that match the writer, or of writers that match the reader.
     pub matched: u32,
-    /// True if a reliable reader has samples still to acknowledge; `None` if unknown, as for a reader's topic.
-    pub has_backlog: Option<bool>,
+    /// Samples that the slowest reader has still to acknowledge (DDS) or to read (shared memory, up to an eighth of the ring
+    /// too many); `None` if unknown, as for a reader's topic.
+    pub backlog: Option<u64>,
 }
 
 /// A publisher at one moment, as a subscriber knows it.
@@ -86,8 +87,9 @@ pub struct TopicState {
     pub samples_per_second: f64,
     /// Number of readers that match the writer, or of writers that match the reader.
     pub matched: u32,
-    /// True if a reliable reader has samples still to acknowledge; `null` if unknown.
-    pub has_backlog: Option<bool>,
+    /// Samples that the slowest reader has still to acknowledge (DDS) or to read (shared memory, up to an eighth of the ring
+    /// too many), as of at most a second ago; `null` if no reader says so, and for a subscriber.
+    pub backlog_samples: Option<u64>,
 }
 
 /// The topics that a process writes or reads, as the API shows them.
@@ -138,7 +140,7 @@ impl LatestBus {
                 samples: of.samples,
                 samples_per_second: self.rates.of(index),
                 matched: of.matched,
-                has_backlog: of.has_backlog,
+                backlog_samples: of.backlog,
             }
         };
         BusState {
@@ -214,7 +216,7 @@ mod tests {
     use super::*;
 
     fn facts(samples: u64, matched: u32) -> BusFacts {
-        let topics = vec![TopicFacts { samples, matched, has_backlog: Some(false) }];
+        let topics = vec![TopicFacts { samples, matched, backlog: Some(7) }];
         let counts = vec![("dropped_samples", 2)];
         BusFacts { topics, counts, publishers: Vec::new(), late_joiners: 2 }
     }
@@ -234,6 +236,7 @@ mod tests {
             (state.topics[0].samples_per_second, state.counts["dropped_samples"]),
             (100.0, 2)
         );
+        assert_eq!(state.topics[0].backlog_samples, Some(7));
         let state = tap.state(9_000_000_000);
         assert_eq!(not_ready(&state).len(), 1, "{:?}", not_ready(&state));
     }

@@ -248,6 +248,11 @@ impl RawWriter for ShmRawWriter {
     fn wait_acknowledged(&self, _timeout: Duration) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Returns how many samples the slowest reader has still to read, up to an eighth of the ring too many.
+    fn backlog(&self) -> Result<Option<u64>, Error> {
+        self.writer.as_ref().map_or(Ok(None), |writer| Ok(writer.backlog()?))
+    }
 }
 
 impl Drop for ShmRawWriter {

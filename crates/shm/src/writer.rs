@@ -174,6 +174,16 @@ impl Writer {
         self.0.has_room()
     }
 
+    /// Returns how many samples the slowest reader has still to read; `None` if no living reader states its position
+    /// ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of the ring and
+    /// when it has read everything, so the number may be up to an eighth of the ring too large.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn backlog(&self) -> Result<Option<u64>, Error> {
+        self.0.backlog()
+    }
+
     /// Gives up waiting for the readers that are a whole ring behind: [`has_room`](Self::has_room) ignores each of them
     /// until it states another position.
     pub fn pass_over_slow_readers(&mut self) {
@@ -333,6 +343,18 @@ impl Engine {
             }
         }
         Ok(slowest)
+    }
+
+    pub fn backlog(&self) -> Result<Option<u64>, Error> {
+        let mut most = None;
+        for place in 0..READERS_COUNTED_MAX {
+            let Some(at) = position::stated(&self.waiters, place) else { continue };
+            let behind = Some(self.next.saturating_sub(at));
+            if behind > most && self.locked(place..place + 1)? > 0 {
+                most = behind;
+            }
+        }
+        Ok(most)
     }
 
     pub fn pass_over_slow_readers(&mut self) {

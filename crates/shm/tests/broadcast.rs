@@ -88,6 +88,31 @@ fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
 }
 
 #[test]
+fn a_writer_knows_how_far_its_slowest_reader_is_behind() {
+    let scene = Scene::new("backlog", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
+    writer.publish(b"").unwrap();
+    assert_eq!(writer.backlog().unwrap(), None, "no reader states its position");
+    while reader.poll().unwrap().is_some() {}
+    assert!(reader.state_position().unwrap());
+    assert_eq!(writer.backlog().unwrap(), Some(0));
+    for _ in 0..5 {
+        writer.publish(b"").unwrap();
+    }
+    assert_eq!(writer.backlog().unwrap(), Some(5));
+    let mut other = scene.reader(Start::Now, ReaderWait::Spin);
+    assert!(other.state_position().unwrap());
+    assert!(reader.poll().unwrap().is_some());
+    // An eighth of this ring is one sample, so the positions are exact.
+    assert_eq!(writer.backlog().unwrap(), Some(4), "the slowest counts");
+    while reader.poll().unwrap().is_some() {}
+    assert_eq!(writer.backlog().unwrap(), Some(0));
+    drop((reader, other));
+    assert_eq!(writer.backlog().unwrap(), None);
+}
+
+#[test]
 fn a_reader_that_was_passed_over_is_waited_for_again_once_it_reads() {
     let scene = Scene::new("passed-over", 8);
     let mut writer = scene.writer();

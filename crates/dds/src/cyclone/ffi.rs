@@ -255,6 +255,7 @@ unsafe extern "C" {
         dispose: bool,
         timestamp_ns: i64,
     ) -> Return;
+    pub fn tickwire_unacknowledged(writer: Entity, sertype: *const Sertype) -> i64;
     pub fn tickwire_lend(sample: *const Serdata, bytes: *mut *const c_void, size: *mut usize);
     pub fn tickwire_release(sample: *mut Serdata);
     pub fn tickwire_create_topic(

@@ -4,9 +4,18 @@
 #include <string.h>
 
 #include "dds/dds.h"
+#include "dds/ddsi/ddsi_domaingv.h"
+#include "dds/ddsi/ddsi_endpoint.h"
+#include "dds/ddsi/ddsi_entity_index.h"
+#include "dds/ddsi/ddsi_guid.h"
 #include "dds/ddsi/ddsi_protocol.h"
 #include "dds/ddsi/ddsi_serdata.h"
 #include "dds/ddsi/ddsi_sertype.h"
+#include "dds/ddsi/ddsi_thread.h"
+
+/* In Cyclone's sources: the highest sequence number that all matched reliable readers have acknowledged, or the last one if
+   there is no such reader. The caller holds the writer's lock. */
+ddsi_seqno_t ddsi_writer_max_drop_seq (const struct ddsi_writer *writer);
 
 /* Writes the members of a sample, or with `dispose` only those of its key. `xcdr2` selects the encoding. The bytes are
    little-endian, so this works on little-endian machines only. */
@@ -28,6 +37,33 @@ int32_t tickwire_write (dds_entity_t writer, const struct ddsi_sertype *type, co
   sample->statusinfo = dispose ? DDSI_STATUSINFO_DISPOSE : 0;
   sample->timestamp.v = timestamp_ns;
   return dds_forwardcdr (writer, sample);
+}
+
+/* Returns how many samples of a writer the slowest matched reliable reader has still to acknowledge: dds_wait_for_acks waits
+   until this is 0. Readers of this process acknowledge at once. `type` is the type of the writer. */
+int64_t tickwire_unacknowledged (dds_entity_t writer, const struct ddsi_sertype *type)
+{
+  dds_guid_t guid;
+  const dds_return_t code = dds_get_guid (writer, &guid);
+  if (code < 0)
+    return code;
+  ddsi_guid_t of_writer;
+  memcpy (&of_writer, &guid, sizeof (of_writer));
+  of_writer = ddsi_ntoh_guid (of_writer);
+  struct ddsi_domaingv *domain = ddsrt_atomic_ldvoidp (&type->gv);
+  struct ddsi_thread_state *thread = ddsi_lookup_thread_state ();
+  int64_t count = DDS_RETCODE_ALREADY_DELETED;
+  /* While the thread is awake, the writer is not freed. */
+  ddsi_thread_state_awake (thread, domain);
+  struct ddsi_writer *found = ddsi_entidx_lookup_writer_guid (domain->entity_index, &of_writer);
+  if (found != NULL)
+  {
+    ddsrt_mutex_lock (&found->e.lock);
+    count = (int64_t) (found->seq - ddsi_writer_max_drop_seq (found));
+    ddsrt_mutex_unlock (&found->e.lock);
+  }
+  ddsi_thread_state_asleep (thread);
+  return count;
 }
 
 /* Lends the bytes of a sample, with the encapsulation header before them, until `tickwire_release`. */

@@ -115,4 +115,15 @@ impl RawWriter for CycloneRawWriter {
         let code = unsafe { ffi::dds_wait_for_acks(self.entity.handle(), nanos(timeout)) };
         checked(Attempt::Wait, code).map(|_| ())
     }
+
+    /// Returns how many samples the slowest matched reliable reader has still to acknowledge.
+    fn backlog(&self) -> Result<Option<u64>, Error> {
+        // SAFETY: writer and type are alive.
+        let count = unsafe { ffi::tickwire_unacknowledged(self.entity.handle(), self.sertype) };
+        match u64::try_from(count) {
+            Ok(count) => Ok(Some(count)),
+            // Codes of errors are small and negative.
+            Err(_) => checked(Attempt::Wait, count as ffi::Return).map(|_| None),
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod dds;
 mod latency;
 mod monitor;
 mod parent;
+mod topic_metrics;
 mod transport;
 
 pub use args::DeliveryArgs;
@@ -15,6 +16,7 @@ pub use dds::{DdsParticipant, HAS_DDS};
 pub use latency::{DistributionMetrics, Latencies, Row, rows_json, side_by_side, table_of};
 pub use monitor::BusWatch;
 pub use parent::{ParentArgs, stop_on_signals};
+pub use topic_metrics::TopicMetrics;
 pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};
 
 use crate::console::tell;

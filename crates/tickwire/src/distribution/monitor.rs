@@ -13,7 +13,7 @@ pub struct BusWatch {
     tap: Option<BusTap>,
     looked_ns: Option<u64>,
     matched: Vec<u32>,
-    backlogs: Vec<bool>,
+    backlogs: Vec<Option<u64>>,
     late: LateJoiners,
 }
 
@@ -32,7 +32,7 @@ impl BusWatch {
     }
 
     /// Queries the middleware for matched peers and backlogs by topic set, at most once per [`LOOK_NS`].
-    pub fn look(&mut self, ask: impl FnOnce() -> Option<(Vec<u32>, Vec<bool>)>) {
+    pub fn look(&mut self, ask: impl FnOnce() -> Option<(Vec<u32>, Vec<Option<u64>>)>) {
         let now_ns = monotonic_ns();
         if self.looked_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < LOOK_NS) {
             return;
@@ -48,7 +48,7 @@ impl BusWatch {
         let topic = |(set, samples): (usize, &u64)| TopicFacts {
             samples: *samples,
             matched: self.matched.get(set).copied().unwrap_or(0),
-            has_backlog: self.backlogs.get(set).copied(),
+            backlog: self.backlogs.get(set).copied().flatten(),
         };
         samples.iter().enumerate().map(topic).collect()
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn readers_that_come_after_samples_are_late_joiners() {
         let mut late = LateJoiners::default();
-        let facts = |samples, matched| TopicFacts { samples, matched, has_backlog: None };
+        let facts = |samples, matched| TopicFacts { samples, matched, backlog: None };
         assert_eq!(late.count(&[facts(0, 2)]), 0);
         assert_eq!(late.count(&[facts(10, 2)]), 0);
         // One reader leaves, two join.

@@ -79,6 +79,10 @@ impl RawWriter for DdsParticipant {
         match *self {}
     }
 
+    fn backlog(&self) -> Result<Option<u64>, Error> {
+        match *self {}
+    }
+
     fn wait_matched(&self, _: u32, _: Duration) -> Result<bool, Error> {
         match *self {}
     }

@@ -305,11 +305,16 @@ impl Outlets {
         Ok(all)
     }
 
-    /// Returns for each topic set whether a reader has samples still to acknowledge. Empty without DDS, because shared
-    /// memory has no acknowledgements.
-    pub fn backlogs(&self) -> Result<Vec<bool>, Failure> {
+    /// Returns for each topic set how many samples the slowest subscriber has still to acknowledge (DDS) or to read (shared
+    /// memory), the largest of all transports; `None` if no subscriber says so.
+    pub fn backlogs(&self) -> Result<Vec<Option<u64>>, Failure> {
         let of_dds = self.dds.as_ref().map(|side| side.publisher.backlogs());
-        Ok(of_dds.transpose().map_err(|error| refused(&error))?.unwrap_or_default())
+        let of_dds = of_dds.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
+        let of_shm = self.shm.as_ref().map(|side| side.publisher.backlogs());
+        let of_shm = of_shm.transpose().map_err(|error| refused(&error))?.unwrap_or_default();
+        let of = |all: &[Option<u64>], set: usize| all.get(set).copied().flatten();
+        let sets = of_dds.len().max(of_shm.len());
+        Ok((0..sets).map(|set| of(&of_dds, set).max(of(&of_shm, set))).collect())
     }
 
     /// Tells the subscribers that the samples are complete or that publishing was stopped early. Returns true if all

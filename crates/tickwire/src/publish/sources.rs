@@ -141,6 +141,8 @@ fn lines(
             metrics.publish(channel.handler.sink.inner());
         }
     });
+    // Changes since the last publication, such as gaps that were filled.
+    reception.channels_mut().iter_mut().for_each(|of| tell_monitor(of, monotonic_ns()));
     run.map_err(fail)?;
     let inputs = || reception.channels().iter().flat_map(Channel::inputs);
     let counters: Vec<_> = inputs().map(|(_, receiver)| receiver.counters()).collect();

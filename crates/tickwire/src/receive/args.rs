@@ -4,6 +4,7 @@ use super::captures::CaptureArgs;
 use super::handling::HandlingArgs;
 use super::instrument_key;
 use super::show::{ShowArgs, ShownKinds};
+use crate::distribution::ParentArgs;
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
@@ -66,6 +67,8 @@ fn refused_with_captures(arg: Arg) -> Arg {
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_args(refused_with_captures))]
 pub struct ReceiveArgs {
+    #[command(flatten)]
+    pub parent: ParentArgs,
     #[command(flatten)]
     pub templates: TemplateArgs,
     /// Reload changed template files: a new file is checked while the current templates stay in

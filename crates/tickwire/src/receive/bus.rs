@@ -1,14 +1,16 @@
 //! Implements `receive --publish`: publishes the books and events of all channels.
 
 use super::show::ShownKinds;
-use crate::distribution::{Bus, BusArgs, OutletError, Outlets, refused};
+use crate::distribution::{Bus, BusArgs, OutletError, Outlets, TopicMetrics, refused};
 use crate::failure::Failure;
 use hdrhistogram::Histogram;
 use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
+use tickwire_monitor::MonitorBuilder;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::{Stop, histogram};
+use tickwire_telemetry::metrics::Metrics;
 
 /// Publishing of books and events.
 #[derive(Clone, Debug, clap::Args)]
@@ -62,6 +64,34 @@ impl MarketBus {
             left: u32::from(every > 0),
             times: histogram::latency(),
         }
+    }
+
+    /// Registers the metrics of the topics, and adds these to the monitor if there is one.
+    pub fn metrics(
+        &self,
+        all: &Metrics,
+        monitor: Option<&mut MonitorBuilder>,
+    ) -> Result<TopicMetrics, Failure> {
+        let sets = market_sets();
+        let mut metrics = TopicMetrics::new(all, &sets);
+        if let Some(monitor) = monitor {
+            let tell = |outlets: &mut Outlets| {
+                metrics.tell_monitor(monitor, outlets.name(), &sets);
+                Ok(())
+            };
+            self.bus.with(tell).map_err(|error| refused(&error))?;
+        }
+        Ok(metrics)
+    }
+
+    /// Publishes the counts of the topics.
+    pub fn publish_metrics(&self, metrics: &mut TopicMetrics) {
+        let publish = |outlets: &mut Outlets| {
+            metrics.publish(outlets, &[]);
+            Ok(())
+        };
+        // The closure does not fail.
+        let _ = self.bus.with(publish);
     }
 
     /// As [`Bus::finish`].

@@ -7,12 +7,14 @@ use super::monitoring;
 use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
+use crate::distribution::TopicMetrics;
 use crate::failure::{Failure, Outcome};
 use crate::options::ServedMonitor;
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_monitor::{MessageTimes, MonitorBuilder};
+use tickwire_net::clock::monotonic_ns;
 use tickwire_net::log::{DifferingWatch, Logged};
 use tickwire_net::multicast::{Endpoint, Receiver};
 use tickwire_net::process::resident_bytes;
@@ -28,6 +30,8 @@ struct Loop<'s> {
     /// One entry for each channel of the reception.
     watched: Vec<Watched<'s>>,
     metrics: LoopMetrics,
+    /// Counts of the topics that all channels publish; of the first loop.
+    topics: Option<TopicMetrics>,
 }
 
 /// State of a live channel besides its reception.
@@ -56,6 +60,9 @@ impl Session<'_> {
         let loops =
             (0..threads).map(|index| self.make_loop(index, threads, &metrics, &mut monitor));
         let mut loops = loops.collect::<Result<Vec<_>, Failure>>()?;
+        if let (Some(first), Some(bus)) = (loops.first_mut(), &self.bus) {
+            first.topics = Some(bus.metrics(&metrics, monitor.as_mut())?);
+        }
         let exporter = self.args.metrics.serve(&metrics)?;
         let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
         let is_served = monitor.as_ref().is_some_and(ServedMonitor::is_served);
@@ -127,7 +134,7 @@ impl Session<'_> {
         };
         self.args.record.start(&mut reception, thread.as_deref(), line)?;
         let metrics = LoopMetrics::new(metrics, thread.as_deref());
-        Ok(Loop { reception, watched, metrics })
+        Ok(Loop { reception, watched, metrics, topics: None })
     }
 
     /// Runs all loops until they end, the first on this thread. If one fails, the others are ended.
@@ -169,7 +176,7 @@ impl Session<'_> {
 
 impl Loop<'_> {
     fn run(&mut self, session: &Session<'_>, is_served: bool) -> Result<(), Failure> {
-        let Self { reception, watched, metrics } = self;
+        let Self { reception, watched, metrics, topics } = self;
         let received = reception.run(&session.stop, |reception, moment| {
             let is_due = watched
                 .iter_mut()
@@ -179,8 +186,14 @@ impl Loop<'_> {
                 });
             if is_due {
                 metrics.publish(reception);
+                if let (Some(topics), Some(bus)) = (&mut *topics, &session.bus) {
+                    bus.publish_metrics(topics);
+                }
             }
         });
+        // Changes since the last publication, such as gaps that snapshots filled.
+        let now_ns = monotonic_ns();
+        reception.channels_mut().iter_mut().for_each(|of| monitoring::publish(now_ns, of));
         received.map_err(failed)
     }
 }

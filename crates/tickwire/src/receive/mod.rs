@@ -22,6 +22,7 @@ mod timed;
 pub use args::ReceiveArgs;
 pub use monitoring::{line, socket_facts};
 
+use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use described::Described;
@@ -33,8 +34,7 @@ use tickwire_net::{Stop, affinity};
 
 /// Runs the command.
 pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
-    let stop = Stop::on_signals()
-        .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let stop = stop_on_signals(&args.parent)?;
     let channels: Result<Vec<Described>, Failure> =
         args.of_channels()?.into_iter().map(Described::new).collect();
     let session = Session::new(args, channels?, stop)?;

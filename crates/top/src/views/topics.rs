@@ -31,17 +31,16 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     ]);
     frame.render_widget(Paragraph::new(line), summary);
     let topic = |topic: &Value| {
-        let backlog = match topic["has_backlog"].as_bool() {
-            None => "",
-            Some(true) => "not all acknowledged",
-            Some(false) => "none",
-        };
         Row::new(vec![
             Cell::new(text(&topic["name"])),
             right(count(&topic["samples"])),
             right(rate(&topic["samples_per_second"])),
             right(count(&topic["matched"])),
-            Cell::new(backlog),
+            right(
+                topic["backlog_samples"]
+                    .as_u64()
+                    .map_or_else(String::new, |_| count(&topic["backlog_samples"])),
+            ),
         ])
     };
     let matched = if bus["role"] == "publisher" { "#Readers" } else { "#Writers" };
@@ -50,11 +49,11 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         Constraint::Length(14),
         Constraint::Length(11),
         Constraint::Length(8),
-        Constraint::Length(21),
+        Constraint::Length(14),
     ];
     let rows = list(&bus["topics"]).iter().map(topic).collect();
     let all =
-        table("Topics", &["Topic", "#Samples", "#Samples/s", matched, "Backlog"], &widths, rows);
+        table("Topics", &["Topic", "#Samples", "#Samples/s", matched, "#Backlog"], &widths, rows);
     frame.render_stateful_widget(all, top, &mut chosen(app));
     let publisher = |of: &Value| {
         Row::new(vec![
