@@ -147,7 +147,7 @@ async function topics(processes) {
   await all.locator("[data-process=publisher] .pill", { hasText: "ready" }).waitFor();
   await chromium.isAccessible(all, "several processes");
   await chromium.shot(all, screenshots, "monitor-processes");
-  await all.getByRole("link", { name: "publisher" }).click();
+  await all.getByLabel("Processes").getByRole("link", { name: "publisher" }).click();
   await all.waitForSelector("[data-line]");
   const passedOn = await isAsTheApiSays(all, 40);
   done(`several processes: ${passedOn} numbers of one are those of its API, through the page over all`);
@@ -166,11 +166,20 @@ async function topics(processes) {
 
 async function demo(processes) {
   const child = processes.start(`demo --monitor ${await freePort()}`);
-  // A debug build takes a while to generate the feed.
-  await until("both addresses", () => child.text.match(/http:\/\/\S+/g)?.length >= 2, 120_000);
-  const [orders, feed] = ["#fix", ""].map((end) => child.text.match(/http:\/\/[^\s/]+\/\S*/g).find((address) => (end ? address.endsWith(end) : !address.includes("#"))));
-  const page = await open(new URL(feed).origin);
-  const channel = async () => (await get(new URL(feed).origin, "/api/v1/state")).channels[0];
+  // A debug build takes a while to generate the feeds.
+  const address = await until("the page's address", () => child.text.match(/monitor at (http:\/\/[^\s/]+)/)?.[1], 120_000);
+  assert.equal(child.text.match(/http:\/\//g).length, 1, "one address is printed");
+  const all = await open(address);
+  const named = await until("all processes to answer", async () => {
+    const { processes: known } = await get(address, "/api/v1/processes");
+    return known.every(({ error }) => !error) && known;
+  }, 60_000);
+  const names = named.map(({ name }) => name);
+  assert.ok(["feed", "orders", "publisher-shm", "subscriber-shm", "late-shm"].every((name) => names.includes(name)), names.join(" "));
+  const [feed, orders] = ["feed", "orders"].map((name) => `${address}/p/${name}`);
+
+  const page = await open(address, "/?process=feed");
+  const channel = async () => (await get(feed, "/api/v1/state")).channels[0];
   const isRecovered = ({ gaps, books, events }) =>
     gaps.some(({ filled_by }) => filled_by === "snapshots") && events.some(({ kind }) => kind === "snapshot") && books.recovered_books > 0;
   await until("a gap that snapshots filled", async () => { const of = await channel(); return of && isRecovered(of); }, 60_000);
@@ -187,12 +196,34 @@ async function demo(processes) {
     await page.keyboard.press(key);
     await page.waitForSelector(ready);
   }
-  const fix = await open(new URL(orders).origin, "/#fix");
+  const fix = await open(address, "/?process=orders#fix");
   await fix.waitForSelector("[data-session]");
-  await until("a resend", async () => (await get(new URL(orders).origin, "/api/v1/state")).fix.sessions[0].events.some(({ kind }) => kind === "gap"), 60_000);
+  await until("a resend", async () => (await get(orders, "/api/v1/state")).fix.sessions[0].events.some(({ kind }) => kind === "gap"), 60_000);
   await isAsTheApiSays(fix, 15);
-  assert.deepEqual([...page.faults, ...fix.faults], []);
   done("the demo shows every view by keyboard, gaps that were filled, a stale book, and a session that asks for messages again");
+
+  // Publisher and subscribers of each transport beside each other.
+  for (const transport of names.filter((name) => name.startsWith("publisher-")).map((name) => name.slice("publisher-".length))) {
+    const bus = async (name) => (await get(`${address}/p/${name}-${transport}`, "/api/v1/state")).bus;
+    await until(`two readers over ${transport}, one of them late`, async () => {
+      const { topics, late_joiners: late } = await bus("publisher");
+      return late > 0 && topics.some(({ matched, samples }) => matched === 2 && samples > 100);
+    }, 60_000);
+    await until(`a backlog that is known over ${transport}`, async () => (await bus("publisher")).topics.some(({ samples, backlog_samples: backlog }) => samples > 100 && backlog !== null), 30_000);
+    assert.ok((await bus("late")).publishers[0].last_values > 0, "the late subscriber has last values");
+    for (const name of ["publisher", "subscriber", "late"]) {
+      await all.waitForSelector(`[data-bus="${name}-${transport}"] >> text=/${name === "publisher" ? "publisher" : "subscriber"} over /`);
+    }
+    const topicsOf = await open(address, `/?process=publisher-${transport}#topics`);
+    await topicsOf.waitForSelector("[data-topic] >> text=/[1-9]/");
+    await isAsTheApiSays(topicsOf, 12);
+    assert.deepEqual(topicsOf.faults, []);
+  }
+  await all.waitForSelector("[data-topic=Quote] >> text=/matched 2/");
+  await chromium.isAccessible(all, "the page over all of the demo");
+  await chromium.shot(all, screenshots, "monitor-demo");
+  assert.deepEqual([...page.faults, ...fix.faults, ...all.faults], []);
+  done("the demo shows topics over each transport beside each other, with a late subscriber");
 }
 
 try {

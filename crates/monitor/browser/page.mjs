@@ -156,7 +156,7 @@ try {
       events: [{ id: 2, at_ms: Date.now() - 1000, kind: "resend", text: "the peer asks for messages 1 to 5 again" }, { id: 1, at_ms: Date.now() - 5000, kind: "logon", text: "logged on" }],
       messages: [{ time: "20240305-08:00:00.123456789", direction: "in", msg_type: "2", name: "ResendRequest", seq_num: "7", is_resent: true, fields: [[7, "BeginSeqNo", "3"]] }],
     };
-    const topic = { name: "Quote", samples: 1234, samples_per_second: 5, matched: 2, has_backlog: true };
+    const topic = { name: "Quote", samples: 1234, samples_per_second: 5, matched: 2, backlog_samples: 4321 };
     const publisher = { standing: "gone", received_samples: 5, written_samples: null, lost_samples: null, missing_samples: 1, last_values: 0, duplicate_samples: 0 };
     const sent = { line: "A", group: "239.1.1.1:5000", sent_packets: 77, sent_bytes: 100, packets_per_second: 1, bytes_per_second: 2, no_room_packets: 0, lost_packets: 3, duplicated_packets: 0, overtaken_packets: 0 };
     api.state = state({
@@ -170,7 +170,7 @@ try {
     await page.waitForSelector("text=BeginSeqNo");
     await page.goto(`${address}/#topics`);
     await page.waitForSelector('[data-topic=Quote] >> text="1,234"');
-    await page.waitForSelector("text=not all acknowledged");
+    assert.equal(await page.locator('[data-topic=Quote] [data-metric="backlog_samples"]').textContent(), "4,321");
     await page.waitForSelector("text=went without a word");
     assert.equal(await page.locator('[data-metric="bus.late_joiners"]').textContent(), "4");
     await page.goto(`${address}/#feed`);
@@ -180,10 +180,22 @@ try {
 
   await test("one page is over several processes", async () => {
     const up = { name: "feed-a", address: "127.0.0.1:1", error: null, command: "receive", version: "0", pid: 1, uptime_ms: 1000, not_ready: ["feed: 2 books are stale"], channels: [{ name: "feed", status: "live", messages_per_second: 5, declared_gaps: 1, missing_seq_nums: 1, fresh: 1, stale: 2 }], sessions: 0, logged_on: 0, bus: null };
-    api.processes = [up, { name: "orders", address: "127.0.0.1:2", error: "connection refused", not_ready: [], channels: [] }];
+    const topic = { name: "Quote", samples: 1234, samples_per_second: 5, matched: 2, backlog_samples: 7 };
+    const bus = { role: "publisher", transport: "DDS", status: "live", late_joiners: 3, topics: [topic, { ...topic, name: "New", samples: 0 }] };
+    const reading = { ...bus, role: "subscriber", transport: "shared memory", topics: [{ ...topic, samples: 99, backlog_samples: null }] };
+    const publisher = { ...up, name: "publisher", channels: [], bus };
+    api.processes = [up, publisher, { ...publisher, name: "subscriber", bus: reading }, { name: "orders", address: "127.0.0.1:2", error: "connection refused", not_ready: [], channels: [] }];
     const page = await open();
     await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale"');
     await page.waitForSelector('[data-process="orders"] >> text="no answer"');
+    const cells = await page.locator("[data-topic=Quote] td").allTextContents();
+    assert.deepEqual(cells.map((text) => text.replace("–", "")), ["1,2345.0/s, matched 2, backlog 7", "995.0/s, matched 2, backlog "]);
+    assert.equal(await page.locator("[data-topic=New]").count(), 0);
+    await page.waitForSelector('[data-bus=publisher] >> text="late joiners: 3"');
+    // A process that goes keeps its column.
+    api.processes = [up, { name: "publisher", address: "127.0.0.1:3", error: "connection refused", not_ready: [], channels: [] }, ...api.processes.slice(2)];
+    await page.waitForSelector('[data-bus=publisher] >> text="no answer"');
+    assert.equal(await page.locator("[data-topic=Quote] td").count(), 2);
     await page.getByRole("link", { name: "feed-a" }).click();
     await page.waitForSelector("[data-channel=feed]");
     assert.ok(asked.includes("/p/feed-a/api/v1/stream"), asked.join(" "));

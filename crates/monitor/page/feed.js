@@ -154,6 +154,9 @@ function books() {
   return element;
 }
 
+/** What is shown of packets that cannot be linked. */
+const LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
+
 const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
 
 function gapRow(channel) {
@@ -161,6 +164,7 @@ function gapRow(channel) {
     const state = h("span", { class: "tag" });
     const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
     const packets = h("span");
+    const linkless = h("span", { class: "quiet" });
     const row = h(
       "tr",
       { "data-gap": gap.id },
@@ -168,7 +172,7 @@ function gapRow(channel) {
       h("td", { class: "num mono", "data-metric": "first" }, gap.first),
       h("td", { class: "num", "data-metric": "count" }, format.count(gap.count)),
       h("td", {}, state, " ", after),
-      h("td", {}, packets),
+      h("td", {}, packets, linkless),
     );
     row.update = (gap) => {
       const isFilled = gap.status === "filled";
@@ -179,6 +183,7 @@ function gapRow(channel) {
       keyed(packets, gap.packets.slice(-1), (id) => id, (id) =>
         h("a", { href: `#packets/${encodeURIComponent(channel)}/${id}` }, "packets around it"),
       );
+      text(linkless, gap.packets.length ? "" : LINKLESS[gap.packets_status] ?? "");
     };
     return row;
   };
@@ -202,16 +207,23 @@ function events(channel) {
     text(dropped, `${format.count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events.length > 0;
     rows.hidden = events.length === 0;
-    keyed(rows.body, events, (event) => event.id, (event) =>
-      h(
+    keyed(rows.body, events, (event) => event.id, (event) => {
+      const link = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel)}/${event.packet}` }, "explain");
+      const linkless = h("span", { class: "quiet" });
+      const row = h(
         "tr",
-        {},
+        { "data-event": event.id },
         h("td", { class: "mono" }, format.clock(event.at_ms)),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
         h("td", {}, event.text),
-        h("td", {}, event.packet && h("a", { href: `#packets/${encodeURIComponent(channel)}/${event.packet}` }, "explain")),
-      ),
-    );
+        h("td", {}, link, linkless),
+      );
+      row.update = ({ packet, packet_status: status }) => {
+        if (link && !packet) link.remove();
+        text(linkless, LINKLESS[status] ?? "");
+      };
+      return row;
+    });
   };
   return element;
 }

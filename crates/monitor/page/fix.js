@@ -4,6 +4,7 @@ import { post } from "./api.js";
 import { colour, prepare } from "./charts.js";
 import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
+import { hour } from "./hour.js";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 const LEVELS = { logged_on: "good", connected: "warn", disconnected: "bad" };
@@ -148,6 +149,7 @@ function card(session) {
       h("span", { class: "push tools" }, acts)),
     h("dl", { class: "figures" }, figures, rates),
     h("dl", { class: "stats" }, counters),
+    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
     h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line),
     h("div", { class: "columns wide" },
       h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,

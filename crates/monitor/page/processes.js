@@ -39,15 +39,77 @@ function row({ name }) {
   return element;
 }
 
+/** What is shown of a topic in one process. */
+function topicCell() {
+  const [samples, rate, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((member) => h("span", { "data-topic-metric": member }));
+  const behind = h("span", {}, ", backlog ", backlog);
+  const element = h("td", { class: "num" }, samples, h("div", { class: "quiet" }, rate, "/s, matched ", matched, behind));
+  element.update = (topic) => {
+    text(samples, format.count(topic?.samples));
+    text(rate, format.rate(topic?.samples_per_second));
+    text(matched, format.count(topic?.matched));
+    text(backlog, format.count(topic?.backlog_samples));
+    behind.hidden = topic?.backlog_samples == null;
+  };
+  return element;
+}
+
+/** The topics of all processes: a column for each process that writes or reads any. */
+function topicsCard() {
+  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" });
+  const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics"), place);
+  // A process that does not answer keeps its column, with what it said last.
+  const known = new Map();
+  let shown = "";
+  let heads = [];
+  let body;
+  element.update = (processes) => {
+    for (const { name, bus } of processes) if (bus) known.set(name, bus);
+    const columns = processes.filter(({ name }) => known.has(name));
+    const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
+    if (names !== shown) {
+      shown = names;
+      heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
+      const head = ({ badge, late, name }) => {
+        const { role, transport } = known.get(name);
+        return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
+      };
+      body = h("tbody");
+      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+    }
+    element.hidden = columns.length === 0;
+    heads.forEach(({ badge, late }, at) => {
+      const { error, name } = columns[at];
+      const { status, role, late_joiners: count } = known.get(name);
+      text(badge, error ? "no answer" : status);
+      className(badge, `pill ${error || status === "stalled" ? "bad" : status === "live" ? "good" : "warn"}`);
+      text(late, role === "publisher" ? `late joiners: ${format.count(count)}` : "");
+    });
+    const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
+    // A topic that no process has written yet says nothing.
+    const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
+    if (!body) return;
+    keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
+      const cells = columns.map(topicCell);
+      const row = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
+      row.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
+      return row;
+    });
+  };
+  return element;
+}
+
 /** Shows all processes in `root`; `tell` hears whether they are heard of, and how many are not ready. */
 export function overview(root, tell) {
   const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  const topics = topicsCard();
   root.replaceChildren(h("section", { class: "card" }, h("h2", {}, "Processes"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)), topics);
   const look = async () => {
     try {
       const known = await processes();
       keyed(all.body, known, ({ name }) => name, row);
+      topics.update(known);
       tell(true, known.filter((of) => of.error || of.not_ready.length).length);
     } catch {
       tell(false, 0);

@@ -2,6 +2,7 @@
 
 import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
+import { hour } from "./hour.js";
 
 const LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
 const STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
@@ -10,15 +11,13 @@ const FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_message
 
 function topicRow(isPublisher) {
   return ({ name }) => {
-    const [samples, rate, matched] = ["samples", "samples_per_second", "matched"].map((metric) => h("td", { class: "num", "data-metric": metric }));
-    const backlog = h("span", { class: "tag" });
-    const row = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate, matched, isPublisher && h("td", {}, backlog));
+    const [samples, rate, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((metric) => h("td", { class: "num", "data-metric": metric }));
+    const row = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate, matched, isPublisher && backlog);
     row.update = (topic) => {
       text(samples, format.count(topic.samples));
       text(rate, format.rate(topic.samples_per_second));
       text(matched, format.count(topic.matched));
-      text(backlog, topic.has_backlog == null ? "unknown" : topic.has_backlog ? "not all acknowledged" : "none");
-      className(backlog, topic.has_backlog ? "tag warn" : "tag");
+      text(backlog, format.count(topic.backlog_samples));
     };
     return row;
   };
@@ -54,12 +53,13 @@ function busCard(bus) {
   const isPublisher = bus.role === "publisher";
   const badge = h("span", { class: "pill", "data-metric": "status" });
   const counts = h("dl", { class: "figures" });
-  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...(isPublisher ? ["Backlog"] : [])]);
+  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...(isPublisher ? ["#Backlog"] : [])]);
   const publishers = h("div", { class: "columns wide" });
   const element = h("article", { class: "card" },
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
+    hour("Samples", "of=topics", ({ topics }) => topics.reduce((sum, { samples }) => sum + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers);
   element.update = (bus) => {
     text(badge, bus.status);

@@ -22,7 +22,8 @@ use crate::published::{Counts, Event, LineCounts, Published, TradeCopy, Why};
 use crate::rates::Rates;
 use crate::spans::ChannelSpans;
 use crate::state::{
-    Arbitration, BookCounts, ChannelState, EventState, LatencyState, LineState, Second, StaleBook,
+    Arbitration, BookCounts, ChannelState, EventState, GapState, LatencyState, LineState, Second,
+    StaleBook,
 };
 use crate::wishes::Wishes;
 
@@ -230,9 +231,11 @@ impl Channel {
 
     fn event(&mut self, at_ns: u64, event: Event) {
         let mut packet = None;
+        let mut packet_status = None;
         let (kind, text) = match event {
             Event::Fault { text, packet: key } => {
                 packet = key.and_then(|key| self.packets.failed(&key));
+                packet_status = key.map(|_| if packet.is_some() { "kept" } else { "not_kept" });
                 ("fault", text)
             }
             Event::Gap(gap) => {
@@ -256,17 +259,21 @@ impl Channel {
             Event::Silence { is_silent: true } => ("silence", "all lines are silent".to_owned()),
             Event::Silence { is_silent: false } => ("silence", "packets come again".to_owned()),
         };
-        self.log(at_ns, kind, text, packet);
+        self.log(at_ns, kind, text);
+        if let Some(event) = self.events.back_mut() {
+            (event.packet, event.packet_status) = (packet, packet_status);
+        }
     }
 
     /// Adds an event to the log.
-    fn log(&mut self, at_ns: u64, kind: &'static str, text: String, packet: Option<u64>) {
+    fn log(&mut self, at_ns: u64, kind: &'static str, text: String) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
         let id = self.events.back().map_or(1, |last| last.id + 1);
         let at_ms = self.at_ms(at_ns);
-        self.events.push_back(EventState { id, at_ms, kind, text, packet });
+        let (packet, packet_status) = (None, None);
+        self.events.push_back(EventState { id, at_ms, kind, text, packet, packet_status });
     }
 
     /// Returns the name of an instrument, or its index if the name is not known yet.
@@ -283,7 +290,7 @@ impl Channel {
         if recovered > 0 {
             self.gaps.note_snapshot();
             let text = format!("snapshots made books fresh: {recovered}");
-            self.log(counts.now_ns, "snapshot", text, None);
+            self.log(counts.now_ns, "snapshot", text);
         }
     }
 
@@ -409,12 +416,39 @@ impl Channel {
             market_events: counts.events.into_iter().collect(),
             is_replacement_waiting: counts.is_replacement_waiting,
             books: self.books(counts),
-            gaps: self.gaps.newest(TOLD_MAX),
-            events: self.events.iter().rev().take(TOLD_MAX).cloned().collect(),
+            gaps: self.gaps.newest(TOLD_MAX).into_iter().map(|gap| self.linked_gap(gap)).collect(),
+            events: self
+                .events
+                .iter()
+                .rev()
+                .take(TOLD_MAX)
+                .map(|of| self.linked_event(of))
+                .collect(),
             latencies: self.latencies(),
             second: self.history.last().cloned(),
             ..base
         }
+    }
+
+    /// Returns a gap with links to those of its packets that are still kept.
+    fn linked_gap(&self, mut gap: GapState) -> GapState {
+        let known = gap.packets.len();
+        gap.packets.retain(|packet| self.packets.has_marked(*packet));
+        gap.packets_status = match gap.packets.len() {
+            _ if known == 0 => "not_kept",
+            kept if kept < known => "gone",
+            _ => "kept",
+        };
+        gap
+    }
+
+    /// Returns an event with the link to its packet if that is still kept.
+    fn linked_event(&self, event: &EventState) -> EventState {
+        let mut event = event.clone();
+        if event.packet.is_some_and(|packet| !self.packets.has_marked(packet)) {
+            (event.packet, event.packet_status) = (None, Some("gone"));
+        }
+        event
     }
 
     fn lines(&self, counts: &Counts, now_ns: u64, is_stalled: bool) -> Vec<LineState> {

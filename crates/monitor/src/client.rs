@@ -8,10 +8,12 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::http::request::Builder;
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tickwire_telemetry::http::Token;
+use tickwire_telemetry::http::{HttpTlsClient, Token};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -27,6 +29,8 @@ pub struct MonitorTarget {
     pub address: SocketAddr,
     /// The token sent with requests.
     pub token: Option<Token>,
+    /// TLS; `None` for plain HTTP.
+    pub tls: Option<HttpTlsClient>,
 }
 
 /// Message that says why a monitor did not answer.
@@ -45,11 +49,24 @@ impl Error for Unanswered {}
 fn described(error: &hyper::Error) -> String {
     match error.is_parse() {
         true => format!(
-            "the answer is not HTTP: the process seems to serve TLS (--monitor-tls-cert); processes of this page serve plain \
-             HTTP ({error})"
+            "the answer is not HTTP: the process seems to serve TLS (--monitor-tls-cert); name the authorities of its \
+             certificate ({error})"
         ),
         false => error.to_string(),
     }
+}
+
+/// Sends a request on a new connection.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: Request<Body>,
+) -> Result<Response<Incoming>, String> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error: hyper::Error| error.to_string())?;
+    // The task of the connection ends with the answer.
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(|error| described(&error))
 }
 
 impl MonitorTarget {
@@ -115,12 +132,13 @@ impl MonitorTarget {
         let answered = async {
             let stream =
                 TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
-            let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-                .await
-                .map_err(|error: hyper::Error| error.to_string())?;
-            // The task of the connection ends with the answer.
-            tokio::spawn(connection);
-            sender.send_request(request).await.map_err(|error| described(&error))
+            match &self.tls {
+                None => exchange(stream, request).await,
+                Some(tls) => {
+                    let stream = tls.connect(stream).await;
+                    exchange(stream.map_err(|error| format!("TLS: {error}"))?, request).await
+                }
+            }
         };
         let answered = match is_short {
             true => timeout(TIMEOUT, answered)

@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tickwire_telemetry::http::Token;
+use tickwire_telemetry::http::{HttpTlsClient, Token};
 use tokio::sync::Mutex;
 
 use crate::client::MonitorTarget;
@@ -46,6 +46,30 @@ struct ConfigProcess {
     name: String,
     address: SocketAddr,
     token_file: Option<PathBuf>,
+    tls_authorities: Option<PathBuf>,
+    tls_name: Option<String>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+}
+
+impl ConfigProcess {
+    /// Reads the files of TLS; paths are relative to `directory`.
+    fn tls(&self, directory: &Path) -> Result<Option<HttpTlsClient>, String> {
+        let Self { address, tls_authorities, tls_name, tls_cert, tls_key, .. } = self;
+        let Some(authorities) = tls_authorities else {
+            let is_any = tls_name.is_some() || tls_cert.is_some() || tls_key.is_some();
+            let text = "tls_name, tls_cert and tls_key need tls_authorities: a file with the authorities of the process's certificate";
+            return if is_any { Err(text.to_owned()) } else { Ok(None) };
+        };
+        let own = match (tls_cert, tls_key) {
+            (Some(own), Some(key)) => Some((directory.join(own), directory.join(key))),
+            (None, None) => None,
+            _ => return Err("tls_cert and tls_key belong together".to_owned()),
+        };
+        let own = own.as_ref().map(|(own, key)| (own.as_path(), key.as_path()));
+        let name = tls_name.clone().unwrap_or_else(|| address.ip().to_string());
+        HttpTlsClient::from_files(&directory.join(authorities), &name, own).map(Some)
+    }
 }
 
 /// A process that runs a monitor.
@@ -57,7 +81,7 @@ pub struct FleetProcess {
     pub target: MonitorTarget,
 }
 
-/// Reads a configuration; paths of token files are relative to `directory`.
+/// Reads a configuration; paths of files are relative to `directory`.
 ///
 /// # Errors
 /// A message that says what is wrong, with the line if known.
@@ -67,7 +91,9 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
         return Err(format!("there must be 1 to {PROCESSES_MAX} [[process]] tables"));
     }
     let mut processes: Vec<FleetProcess> = Vec::new();
-    for ConfigProcess { name, address, token_file } in file.process {
+    for process in file.process {
+        let tls = process.tls(directory);
+        let ConfigProcess { name, address, token_file, .. } = process;
         let failed = |text: &dyn Display| format!("process \"{name}\": {text}");
         let is_plain =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -81,10 +107,11 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
         }
         let token = token_file.map(|path| Token::of_file(&directory.join(path)));
         let token = token.transpose().map_err(|error| failed(&error))?;
-        if !address.ip().is_loopback() && token.is_some() {
+        let tls = tls.map_err(|error| failed(&error))?;
+        if !address.ip().is_loopback() && token.is_some() && tls.is_none() {
             tracing::warn!("process {name}: its token travels in plain text to {address}");
         }
-        processes.push(FleetProcess { name, target: MonitorTarget { address, token } });
+        processes.push(FleetProcess { name, target: MonitorTarget { address, token, tls } });
     }
     Ok(processes)
 }
@@ -152,13 +179,27 @@ async fn summary_of(name: &str, target: &MonitorTarget) -> Value {
                 "channels": list(&state["channels"]).iter().map(channel).collect::<Vec<_>>(),
                 "sessions": sessions.len(),
                 "logged_on": logged_on,
-                "bus": state["bus"]["role"],
+                "bus": bus_of(&state["bus"]),
             })
         }
         Err(error) => {
             json!({"name": name, "address": address, "error": error.to_string(), "not_ready": [], "channels": []})
         }
     }
+}
+
+/// Returns the topics of a process; `null` if it has none.
+fn bus_of(bus: &Value) -> Value {
+    if bus.is_null() {
+        return Value::Null;
+    }
+    json!({
+        "role": bus["role"],
+        "transport": bus["transport"],
+        "status": bus["status"],
+        "late_joiners": bus["late_joiners"],
+        "topics": bus["topics"],
+    })
 }
 
 type FleetContext = State<Arc<Fleet>>;
@@ -277,6 +318,12 @@ mod tests {
             ("[[process]]\nname = \"..\"\naddress = \"127.0.0.1:1\"\n", "letters"),
             ("[[process]]\nname = \"a\"\naddress = \"127.0.0.1:1\"\ntoken = \"x\"\n", "token"),
             (format!("{good}{good}").as_str(), "twice"),
+            (format!("{good}tls_cert = \"c.pem\"\n").as_str(), "need tls_authorities"),
+            (format!("{good}tls_authorities = \"/nowhere.pem\"\n").as_str(), "/nowhere.pem"),
+            (
+                format!("{good}tls_authorities = \"a.pem\"\ntls_key = \"k.pem\"\n").as_str(),
+                "belong together",
+            ),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(wanted), "{error}");

@@ -71,6 +71,7 @@ impl Gaps {
             filled_by: None,
             filled_after_ms: None,
             packets: Vec::new(),
+            packets_status: "not_kept",
         };
         self.known.push_back(TrackedGap {
             state,

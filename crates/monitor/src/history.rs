@@ -10,25 +10,31 @@ use crate::state::{Quantiles, Second};
 pub const SECONDS_MAX: usize = 3600;
 
 /// A bounded history; a new second replaces the oldest.
-#[derive(Debug, Default)]
-pub(crate) struct History {
-    seconds: VecDeque<Arc<Second>>,
+#[derive(Debug)]
+pub(crate) struct History<S = Second> {
+    seconds: VecDeque<Arc<S>>,
 }
 
-impl History {
-    pub(crate) fn push(&mut self, second: Second) {
+impl<S> Default for History<S> {
+    fn default() -> Self {
+        Self { seconds: VecDeque::new() }
+    }
+}
+
+impl<S> History<S> {
+    pub(crate) fn push(&mut self, second: S) {
         if self.seconds.len() == SECONDS_MAX {
             self.seconds.pop_front();
         }
         self.seconds.push_back(Arc::new(second));
     }
 
-    pub(crate) fn last(&self) -> Option<&Second> {
+    pub(crate) fn last(&self) -> Option<&S> {
         self.seconds.back().map(|second| &**second)
     }
 
     /// Returns the last `count` seconds, the oldest first.
-    pub(crate) fn seconds(&self, count: usize) -> Vec<Arc<Second>> {
+    pub(crate) fn seconds(&self, count: usize) -> Vec<Arc<S>> {
         let skipped = self.seconds.len().saturating_sub(count);
         self.seconds.iter().skip(skipped).cloned().collect()
     }
@@ -90,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_hour_is_kept() {
-        let mut history = History::default();
+        let mut history = History::<Second>::default();
         (0..5000).for_each(|t| history.push(second(t)));
         let all = history.seconds(usize::MAX);
         assert_eq!((all.len(), all[0].t, history.last().unwrap().t), (SECONDS_MAX, 1400, 4999));

@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod activity;
 mod assets;
 mod books;
 mod bus;
@@ -55,6 +56,7 @@ mod tap;
 mod wishes;
 mod workshop;
 
+pub use activity::{BusSecond, SessionSecond, TopicSecond};
 /// Router of the routes that a program adds to the monitor's own.
 pub use axum::Router;
 pub use books::{BestState, BookList, BookState, LevelState, TradeState};

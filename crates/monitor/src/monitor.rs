@@ -14,6 +14,7 @@ use tickwire_telemetry::metrics::Distribution;
 use tickwire_telemetry::spans::SpanSink;
 use tokio::sync::watch;
 
+use crate::activity::Activity;
 use crate::bus::{self, BusDescription, BusTap};
 use crate::channel::{Channel, ChannelDescription};
 use crate::fix;
@@ -122,6 +123,7 @@ impl MonitorBuilder {
             process: self.process,
             begun: Instant::now(),
             channels: Mutex::new(self.channels),
+            activity: Mutex::default(),
             fix: self.fix,
             bus: self.bus,
             sender: self.sender,
@@ -174,6 +176,7 @@ pub(crate) struct Shared {
     process: Process,
     begun: Instant,
     channels: Mutex<Vec<Channel>>,
+    activity: Mutex<Activity>,
     fix: Option<Panel>,
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
@@ -211,6 +214,22 @@ impl Shared {
             None => channels.first(),
         };
         channel.map(tell)
+    }
+
+    /// Returns the history of sessions and topics.
+    pub(crate) fn activity(&self) -> MutexGuard<'_, Activity> {
+        locked(&self.activity)
+    }
+
+    /// Completes the second `t` of sessions and topics.
+    fn end_second(&self, t: u64) {
+        if let Some(panel) = &self.fix {
+            let sessions = panel();
+            self.activity().end_second_of_sessions(t, &sessions);
+        }
+        if let Some(bus) = &self.bus {
+            self.activity().end_second_of_topics(t, &bus.state(monotonic_ns()));
+        }
     }
 
     /// Records that a client looks at packets: handlers hand over the last ones for a while.
@@ -291,6 +310,9 @@ fn collect(shared: &Shared, stop: &AtomicBool) {
                     channel.end_second(now.saturating_sub(1));
                 }
             }
+        }
+        if now != second {
+            shared.end_second(now.saturating_sub(1));
         }
         second = now;
         if is_changed {

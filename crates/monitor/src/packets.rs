@@ -10,8 +10,11 @@ use crate::published::{PacketCopy, PacketKey, Why};
 
 /// Number of packets kept as the last ones.
 const RECENT_MAX: usize = 128;
-/// Number of packets kept because they failed or are near a failure or a gap.
-const MARKED_MAX: usize = 256;
+/// Number of packets kept because they failed or are near a failure or a gap: those of the gaps and events in the state, unless
+/// many come at once.
+const MARKED_MAX: usize = 1024;
+/// Most of these packets in a list.
+const LISTED_MARKED_MAX: usize = 256;
 
 /// A kept packet.
 #[derive(Debug)]
@@ -119,9 +122,17 @@ impl Packets {
         self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
     }
 
-    /// Returns all packets, the newest first; marked packets come before the recent ones.
+    /// Returns whether a packet that is near a gap or a fault is still kept.
+    pub(crate) fn has_marked(&self, id: u64) -> bool {
+        // A packet gets its id when it is added to the queue, so the ids grow.
+        self.marked.binary_search_by_key(&id, |packet| packet.id).is_ok()
+    }
+
+    /// Returns the packets, the newest first; marked packets come before the recent ones. Leaves out marked packets beyond
+    /// [`LISTED_MARKED_MAX`].
     pub(crate) fn summaries(&self, epoch_ns: u64) -> Vec<PacketSummary> {
-        let packets = self.marked.iter().rev().chain(self.recent.iter().rev());
+        let marked = self.marked.iter().rev().take(LISTED_MARKED_MAX);
+        let packets = marked.chain(self.recent.iter().rev());
         packets.map(|packet| packet.summary(epoch_ns)).collect()
     }
 
@@ -191,11 +202,16 @@ mod tests {
     #[test]
     fn packets_are_bounded_in_number() {
         let mut packets = Packets::new(None);
-        for number in 0..1000 {
+        for number in 0..2 * MARKED_MAX as u64 {
             packets.add(copy(number, Why::Recent));
             packets.add(copy(number + 10_000, Why::Gap { first: 1 }));
         }
-        assert_eq!(packets.summaries(0).len(), RECENT_MAX + MARKED_MAX);
+        assert_eq!(packets.summaries(0).len(), RECENT_MAX + LISTED_MARKED_MAX);
+        assert_eq!(packets.marked.len(), MARKED_MAX);
         assert!(packets.get(1).is_none());
+        let [first, last] =
+            [packets.marked.front(), packets.marked.back()].map(|of| of.unwrap().id);
+        assert!(packets.has_marked(first) && packets.has_marked(last));
+        assert!(!packets.has_marked(2) && !packets.has_marked(last + 1));
     }
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use tickwire_feed::market::BookKind;
 use tokio::time::{Instant, timeout_at};
 
+use crate::activity::{bus_csv, session_csv};
 use crate::books::BookList;
 use crate::bus::stall;
 use crate::history::{SECONDS_MAX, csv};
@@ -124,25 +125,63 @@ pub(crate) async fn build(State(shared): Context) -> Response {
 #[derive(Debug, Deserialize)]
 pub(crate) struct HistoryQuery {
     channel: Option<String>,
+    /// Name of the FIX session whose history is requested.
+    session: Option<String>,
+    /// `channel`, `session` or `topics`.
+    of: Option<String>,
     seconds: Option<usize>,
     format: Option<String>,
+}
+
+/// Answers with a history in the requested format.
+fn history_as(
+    format: Option<&str>,
+    csv: impl FnOnce() -> String,
+    json: impl FnOnce() -> serde_json::Value,
+) -> Response {
+    match format {
+        Some("csv") => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv()).into_response(),
+        None | Some("json") => json_of(to_json(&json())),
+        Some(_) => refused(StatusCode::BAD_REQUEST, "format is json or csv"),
+    }
 }
 
 /// `GET /api/v1/history`.
 pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQuery>) -> Response {
     let count = query.seconds.unwrap_or(SECONDS_MAX);
-    let seconds =
-        shared.of_channel(query.channel.as_deref(), |channel| channel.history.seconds(count));
-    let Some(seconds) = seconds else { return no_channel() };
-    match query.format.as_deref() {
-        Some("csv") => {
-            ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&seconds)).into_response()
+    let format = query.format.as_deref();
+    match query.of.as_deref() {
+        None | Some("channel") => {
+            let seconds = shared
+                .of_channel(query.channel.as_deref(), |channel| channel.history.seconds(count));
+            let Some(seconds) = seconds else { return no_channel() };
+            let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
+            history_as(
+                format,
+                || csv(&seconds),
+                || json!({"bounds_ns": BOUNDS_NS, "seconds": of()}),
+            )
         }
-        None | Some("json") => {
-            let seconds: Vec<_> = seconds.iter().map(|second| &**second).collect();
-            json_of(to_json(&json!({"bounds_ns": BOUNDS_NS, "seconds": seconds})))
+        Some("session") => {
+            let name = query.session.as_deref().unwrap_or_default();
+            let Some(seconds) = shared.activity().session(name, count) else {
+                let text = "no such session: see fix.sessions in /api/v1/state";
+                return refused(StatusCode::NOT_FOUND, text);
+            };
+            let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
+            history_as(format, || session_csv(&seconds), || json!({"seconds": of()}))
         }
-        Some(_) => refused(StatusCode::BAD_REQUEST, "format is json or csv"),
+        Some("topics") => {
+            let activity = shared.activity();
+            let (topics, seconds) = activity.bus(count);
+            let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
+            history_as(
+                format,
+                || bus_csv(topics, &seconds),
+                || json!({"topics": topics, "seconds": of()}),
+            )
+        }
+        Some(_) => refused(StatusCode::BAD_REQUEST, "of is channel, session or topics"),
     }
 }
 

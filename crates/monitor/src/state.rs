@@ -204,6 +204,8 @@ pub struct GapState {
     pub filled_after_ms: Option<u64>,
     /// Ids of packets near it that can be explained.
     pub packets: Vec<u64>,
+    /// `kept`; `gone` if newer packets have replaced some of them; or `not_kept` if there were none to keep.
+    pub packets_status: &'static str,
 }
 
 /// An event.
@@ -217,8 +219,11 @@ pub struct EventState {
     pub kind: &'static str,
     /// The event as a sentence.
     pub text: String,
-    /// Id of the packet that the event is about, if that was kept.
+    /// Id of the packet that the event is about, if that is kept.
     pub packet: Option<u64>,
+    /// Of an event about a packet: `kept`; `gone` if newer packets have replaced it; or `not_kept` if it was too long or 64
+    /// packets followed it before the fault was found. `null` for other events.
+    pub packet_status: Option<&'static str>,
 }
 
 /// Quantiles of times in nanoseconds.

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
 use tickwire_monitor::MonitorTarget;
-use tickwire_telemetry::http::{HttpAddress, Token};
+use tickwire_telemetry::http::{HttpAddress, HttpTlsClient, Token};
 
 /// Show a running process in the terminal.
 ///
@@ -17,6 +17,28 @@ pub struct TopArgs {
     /// File with the token of its monitor, if it has one.
     #[arg(long, value_name = "FILE")]
     monitor_token: Option<PathBuf>,
+    /// Speak TLS: the monitor's certificate must be from these authorities (PEM).
+    #[arg(long, value_name = "FILE")]
+    monitor_tls_authorities: Option<PathBuf>,
+    /// Name in the monitor's certificate. Default: its IP address.
+    #[arg(long, value_name = "NAME", requires = "monitor_tls_authorities")]
+    monitor_tls_name: Option<String>,
+    /// Own certificate chain (PEM), for a monitor with --monitor-tls-clients.
+    #[arg(long, value_name = "FILE", requires_all = ["monitor_tls_authorities", "monitor_tls_key"])]
+    monitor_tls_cert: Option<PathBuf>,
+    /// Private key of --monitor-tls-cert (PEM).
+    #[arg(long, value_name = "FILE", requires = "monitor_tls_cert")]
+    monitor_tls_key: Option<PathBuf>,
+}
+
+impl TopArgs {
+    fn tls(&self) -> Result<Option<HttpTlsClient>, Failure> {
+        let Some(authorities) = &self.monitor_tls_authorities else { return Ok(None) };
+        let ip = || self.address.0.ip().to_string();
+        let name = self.monitor_tls_name.clone().unwrap_or_else(ip);
+        let own = self.monitor_tls_cert.as_deref().zip(self.monitor_tls_key.as_deref());
+        HttpTlsClient::from_files(authorities, &name, own).map(Some).map_err(Failure::Usage)
+    }
 }
 
 /// Runs the command until the user leaves.
@@ -26,7 +48,7 @@ pub fn run(args: &TopArgs) -> Result<Outcome, Failure> {
             .map_err(|error| Failure::file("use the token of", path.display(), &error))
     };
     let token = args.monitor_token.as_ref().map(of_file).transpose()?;
-    let target = MonitorTarget { address: args.address.0, token };
+    let target = MonitorTarget { address: args.address.0, token, tls: args.tls()? };
     tickwire_top::run(target).map_err(|error| Failure::Usage(format!("the terminal: {error}")))?;
     Ok(Outcome::Clean)
 }

@@ -121,14 +121,19 @@ fn a_killed_demo_with_a_monitor_leaves_no_process_behind() {
         .spawn()
         .expect("the demo starts");
     let directory = format!("tickwire-demo-{}", demo.id());
-    // The feed is generated first, by a process that ends.
-    wait("the sender and both ends of the session", || {
-        processes_with(&format!("{directory}/")).len() == 3
-    });
+    // Sender and handler of the feed, both ends of the session, and of the topics the sender, and for each transport a
+    // publisher and two subscribers. Over DDS, subscribers use no file.
+    let count = 5 + TRANSPORTS
+        .iter()
+        .map(|transport| if *transport == "dds" { 1 } else { 3 })
+        .sum::<usize>();
+    wait("all processes", || processes_with(&directory).len() >= count);
     demo.kill().expect("killed");
     demo.wait().expect("gone");
     wait("no process is left", || processes_with(&directory).is_empty());
-    std::fs::remove_dir_all(std::env::temp_dir().join(directory)).expect("the demo's files");
+    std::fs::remove_dir_all(std::env::temp_dir().join(&directory)).expect("the demo's files");
+    // Publishers that ended with the demo may have removed it.
+    let _ = std::fs::remove_dir_all(std::path::Path::new("/dev/shm").join(directory));
 }
 
 #[test]
@@ -145,7 +150,7 @@ fn the_feed_of_the_monitored_demo_goes_on_with_fresh_books() {
         .expect("the demo starts");
     let directory = format!("tickwire-demo-{}", demo.id());
     wait("the monitor", || TcpStream::connect(&address).is_ok());
-    let channel = || state(&address)["channels"][0].clone();
+    let channel = || state(&address, "/p/feed")["channels"][0].clone();
     let delivered = |channel: &Value| channel["delivered_packets"].as_u64().unwrap_or(0);
     let fresh = |channel: &Value| channel["books"]["fresh"].as_u64().unwrap_or(0);
     // More packets than two rounds have.
@@ -168,13 +173,14 @@ fn the_feed_of_the_monitored_demo_goes_on_with_fresh_books() {
     assert!(status.expect("kill runs").success());
     assert_eq!(demo.wait().expect("a status").code(), Some(0));
     wait("no process is left", || processes_with(&directory).is_empty());
-    assert!(!std::env::temp_dir().join(directory).exists(), "the demo's files are left");
+    assert!(!std::env::temp_dir().join(&directory).exists(), "the demo's files are left");
+    assert!(!std::path::Path::new("/dev/shm").join(directory).exists(), "channels are left");
 }
 
-/// Returns the state that a monitor serves.
-fn state(address: &str) -> Value {
+/// Returns the state of a process that a monitor serves; an error before the process answers.
+fn state(address: &str, process: &str) -> Value {
     let mut stream = TcpStream::connect(address).expect("served");
-    write!(stream, "GET /api/v1/state HTTP/1.0\r\n\r\n").expect("asked");
+    write!(stream, "GET {process}/api/v1/state HTTP/1.0\r\n\r\n").expect("asked");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("answered");
     let (_, body) = text.split_once("\r\n\r\n").expect("a body");

@@ -602,21 +602,68 @@ function booksView(root2, app2, [wantedChannel] = []) {
   }, close: source, search };
 }
 
+// hour.js
+var SHOWN = 600;
+var EVERY_MS = 1e3;
+function hour(title, query, value, unit, file) {
+  const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title });
+  const now = h("small", { class: "quiet" });
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  const save = async () => {
+    failure.hidden = true;
+    try {
+      await download(`/api/v1/history?${query}&format=csv`, file);
+    } catch (error) {
+      failure.hidden = false;
+      text(failure, `Not exported: ${error.message}`);
+    }
+  };
+  const element2 = h(
+    "section",
+    { class: "panel" },
+    h(
+      "div",
+      { class: "head" },
+      h("h3", {}, title),
+      now,
+      h("span", { class: "push" }, h("button", { class: "link", type: "button", click: save }, "Export the last hour"))
+    ),
+    failure,
+    canvas
+  );
+  let seconds = [];
+  const look = async () => {
+    if (!element2.isConnected) return;
+    try {
+      const known = seconds.at(-1)?.t ?? 0;
+      const answer2 = await get(`/api/v1/history?${query}&seconds=${known ? 10 : SHOWN}`);
+      seconds = [...seconds, ...answer2.seconds.filter(({ t }) => t > known)].slice(-SHOWN);
+    } catch {
+    }
+    const values = seconds.map(value);
+    if (element2.isConnected) spark(canvas, values, "a");
+    const last = values.at(-1);
+    text(now, last === void 0 ? "" : `${count(last)} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(values.length * 1e3)}`);
+    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+    setTimeout(look, EVERY_MS);
+  };
+  setTimeout(look);
+  return element2;
+}
+
 // topics.js
 var LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
 var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
 var FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
 function topicRow(isPublisher) {
   return ({ name }) => {
-    const [samples, rate2, matched] = ["samples", "samples_per_second", "matched"].map((metric) => h("td", { class: "num", "data-metric": metric }));
-    const backlog = h("span", { class: "tag" });
-    const row3 = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate2, matched, isPublisher && h("td", {}, backlog));
+    const [samples, rate2, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((metric) => h("td", { class: "num", "data-metric": metric }));
+    const row3 = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate2, matched, isPublisher && backlog);
     row3.update = (topic) => {
       text(samples, count(topic.samples));
       text(rate2, rate(topic.samples_per_second));
       text(matched, count(topic.matched));
-      text(backlog, topic.has_backlog == null ? "unknown" : topic.has_backlog ? "not all acknowledged" : "none");
-      className(backlog, topic.has_backlog ? "tag warn" : "tag");
+      text(backlog, count(topic.backlog_samples));
     };
     return row3;
   };
@@ -648,7 +695,7 @@ function busCard(bus) {
   const isPublisher = bus.role === "publisher";
   const badge = h("span", { class: "pill", "data-metric": "status" });
   const counts = h("dl", { class: "figures" });
-  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["Backlog"] : []]);
+  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["#Backlog"] : []]);
   const publishers = h("div", { class: "columns wide" });
   const element2 = h(
     "article",
@@ -656,6 +703,7 @@ function busCard(bus) {
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
+    hour("Samples", "of=topics", ({ topics: topics2 }) => topics2.reduce((sum2, { samples }) => sum2 + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers
   );
   element2.update = (bus2) => {
@@ -1034,12 +1082,14 @@ function books() {
   };
   return element2;
 }
+var LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 var HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
 function gapRow(channel2) {
   return (gap) => {
     const state = h("span", { class: "tag" });
     const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
     const packets = h("span");
+    const linkless = h("span", { class: "quiet" });
     const row3 = h(
       "tr",
       { "data-gap": gap.id },
@@ -1047,7 +1097,7 @@ function gapRow(channel2) {
       h("td", { class: "num mono", "data-metric": "first" }, gap.first),
       h("td", { class: "num", "data-metric": "count" }, count(gap.count)),
       h("td", {}, state, " ", after),
-      h("td", {}, packets)
+      h("td", {}, packets, linkless)
     );
     row3.update = (gap2) => {
       const isFilled = gap2.status === "filled";
@@ -1061,6 +1111,7 @@ function gapRow(channel2) {
         (id) => id,
         (id) => h("a", { href: `#packets/${encodeURIComponent(channel2)}/${id}` }, "packets around it")
       );
+      text(linkless, gap2.packets.length ? "" : LINKLESS[gap2.packets_status] ?? "");
     };
     return row3;
   };
@@ -1083,19 +1134,23 @@ function events(channel2) {
     text(dropped, `${count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events2.length > 0;
     rows.hidden = events2.length === 0;
-    keyed(
-      rows.body,
-      events2,
-      (event) => event.id,
-      (event) => h(
+    keyed(rows.body, events2, (event) => event.id, (event) => {
+      const link2 = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel2)}/${event.packet}` }, "explain");
+      const linkless = h("span", { class: "quiet" });
+      const row3 = h(
         "tr",
-        {},
+        { "data-event": event.id },
         h("td", { class: "mono" }, clock(event.at_ms)),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
         h("td", {}, event.text),
-        h("td", {}, event.packet && h("a", { href: `#packets/${encodeURIComponent(channel2)}/${event.packet}` }, "explain"))
-      )
-    );
+        h("td", {}, link2, linkless)
+      );
+      row3.update = ({ packet, packet_status: status }) => {
+        if (link2 && !packet) link2.remove();
+        text(linkless, LINKLESS[status] ?? "");
+      };
+      return row3;
+    });
   };
   return element2;
 }
@@ -1364,6 +1419,7 @@ function card(session) {
     ),
     h("dl", { class: "figures" }, figures, rates),
     h("dl", { class: "stats" }, counters),
+    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
     h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line3),
     h(
       "div",
@@ -1705,7 +1761,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
 }
 
 // processes.js
-var EVERY_MS = 1e3;
+var EVERY_MS2 = 1e3;
 var address = (name) => name ? `?process=${encodeURIComponent(name)}` : location.pathname;
 function chooser(all) {
   const select = h(
@@ -1741,23 +1797,79 @@ function row2({ name }) {
   };
   return element2;
 }
+function topicCell() {
+  const [samples, rate2, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((member) => h("span", { "data-topic-metric": member }));
+  const behind = h("span", {}, ", backlog ", backlog);
+  const element2 = h("td", { class: "num" }, samples, h("div", { class: "quiet" }, rate2, "/s, matched ", matched, behind));
+  element2.update = (topic) => {
+    text(samples, count(topic?.samples));
+    text(rate2, rate(topic?.samples_per_second));
+    text(matched, count(topic?.matched));
+    text(backlog, count(topic?.backlog_samples));
+    behind.hidden = topic?.backlog_samples == null;
+  };
+  return element2;
+}
+function topicsCard() {
+  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" });
+  const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics"), place);
+  const known = /* @__PURE__ */ new Map();
+  let shown = "";
+  let heads = [];
+  let body;
+  element2.update = (processes2) => {
+    for (const { name, bus } of processes2) if (bus) known.set(name, bus);
+    const columns = processes2.filter(({ name }) => known.has(name));
+    const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
+    if (names !== shown) {
+      shown = names;
+      heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
+      const head = ({ badge, late, name }) => {
+        const { role, transport } = known.get(name);
+        return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
+      };
+      body = h("tbody");
+      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+    }
+    element2.hidden = columns.length === 0;
+    heads.forEach(({ badge, late }, at) => {
+      const { error, name } = columns[at];
+      const { status, role, late_joiners: count2 } = known.get(name);
+      text(badge, error ? "no answer" : status);
+      className(badge, `pill ${error || status === "stalled" ? "bad" : status === "live" ? "good" : "warn"}`);
+      text(late, role === "publisher" ? `late joiners: ${count(count2)}` : "");
+    });
+    const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
+    const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
+    if (!body) return;
+    keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
+      const cells = columns.map(topicCell);
+      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
+      row3.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
+      return row3;
+    });
+  };
+  return element2;
+}
 function overview(root2, tell2) {
   const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  const topics = topicsCard();
   root2.replaceChildren(h(
     "section",
     { class: "card" },
     h("h2", {}, "Processes"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
-  ));
+  ), topics);
   const look = async () => {
     try {
       const known = await processes();
       keyed(all.body, known, ({ name }) => name, row2);
+      topics.update(known);
       tell2(true, known.filter((of) => of.error || of.not_ready.length).length);
     } catch {
       tell2(false, 0);
     }
-    setTimeout(look, EVERY_MS);
+    setTimeout(look, EVERY_MS2);
   };
   look();
 }

@@ -11,7 +11,7 @@ use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_host::clock::monotonic_ns;
 use tickwire_monitor::{BusDescription, BusFacts, BusRole, MonitorBuilder, endpoints};
 
-fn document() -> Value {
+pub(crate) fn document() -> Value {
     serde_json::from_str(include_str!("../../openapi.json")).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
 }
 
 /// Compares a value with its schema: types are right, and objects have all their members and no others.
-fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
+pub(crate) fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
     let schema = resolved(document, schema);
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
         if !value.is_null() {
@@ -173,6 +173,8 @@ fn errors_are_as_the_document_says() {
         ("/api/v1/books/{instrument}", "/api/v1/books/99", 404),
         ("/api/v1/history", "/api/v1/history?seconds=-1", 400),
         ("/api/v1/history", "/api/v1/history?format=x", 400),
+        ("/api/v1/history", "/api/v1/history?of=x", 400),
+        ("/api/v1/history", "/api/v1/history?of=session&session=x", 404),
         ("/api/v1/packets", "/api/v1/packets?channel=x", 404),
         ("/api/v1/packets/{id}", "/api/v1/packets/x", 400),
         ("/api/v1/packets/{id}", "/api/v1/packets/99999", 404),

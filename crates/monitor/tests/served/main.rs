@@ -3,6 +3,9 @@
 mod api;
 mod common;
 mod fleet;
+mod histories;
 mod hostile;
+mod links;
 mod looks;
+mod secured;
 mod spans;

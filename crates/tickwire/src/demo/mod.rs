@@ -3,8 +3,10 @@
 mod live;
 mod measure;
 mod monitored;
+mod restarted;
 mod rounds;
 mod sessions;
+mod topics;
 
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -53,8 +55,8 @@ pub struct DemoArgs {
     /// Packets lost on each line, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "Live")]
     loss: f64,
-    /// Only receive a feed whose lines lose packets, and show it live in a browser at this port of
-    /// the loopback interface, until Ctrl-C.
+    /// Only run a feed whose lines lose packets, a FIX session, and topics over each transport, and
+    /// show all of them live in a browser at this port of the loopback interface, until Ctrl-C.
     #[arg(long, value_name = "PORT", help_heading = "Monitor")]
     monitor: Option<u16>,
     /// Packets that one sending process of --monitor sends; for tests.

@@ -1,57 +1,73 @@
-//! `tickwire demo --monitor`: receives a feed whose lines lose packets and shows it in a monitor. A second
-//! monitor shows a FIX session.
+//! `tickwire demo --monitor`: a feed whose lines lose packets, a FIX session, and topics over each transport, as processes that
+//! one monitor shows.
 
+use super::live::TRANSPORTS;
+use super::restarted::{RestartedProcess, words};
 use super::rounds::{FeedRounds, RoundFiles};
 use super::sessions::DemoSessions;
+use super::topics::DemoTopics;
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
-use crate::receive::{self, ReceiveArgs};
+use crate::options::MonitorArgs;
 use clap::Parser;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::Duration;
+use tickwire_monitor::{FleetProcess, MonitorTarget};
+use tickwire_net::Stop;
+use tickwire_telemetry::http::HttpAddress;
 
 /// Packets a second.
 const RATE: u32 = 1_000;
 /// Percent of packets that lines A and B lose.
 const LOSS: &str = "3,2";
-/// Interval at which the sending process is checked.
+/// Interval at which the demo checks whether the user stopped it.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The command line of `receive`, which the demo fills in.
+/// The options of the page: none, so that it is at the address that the demo names.
 #[derive(Debug, Parser)]
-struct ReceiveLine {
+struct MonitorLine {
     #[command(flatten)]
-    args: ReceiveArgs,
+    args: MonitorArgs,
 }
 
 /// Beginning of the names of temporary directories. The id of the process that uses one follows.
 const DIRECTORY: &str = "tickwire-demo-";
 
-/// A temporary directory, removed when this value is dropped.
-struct Directory(PathBuf);
+/// Directory of shared memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Temporary directories, removed when this value is dropped.
+pub struct Directory {
+    pub files: PathBuf,
+    /// Channels in shared memory; processes create it.
+    pub channels: PathBuf,
+}
 
 impl Directory {
     fn create() -> Result<Self, Failure> {
-        let parent = std::env::temp_dir();
-        remove_abandoned(&parent);
-        let path = parent.join(format!("{DIRECTORY}{}", std::process::id()));
-        std::fs::create_dir(&path)
-            .map_err(|error| Failure::file("create", path.display(), &error))?;
-        Ok(Self(path))
+        let parents = [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)];
+        parents.iter().for_each(|parent| remove_abandoned(parent));
+        let [files, channels] =
+            parents.map(|parent| parent.join(format!("{DIRECTORY}{}", std::process::id())));
+        std::fs::create_dir(&files)
+            .map_err(|error| Failure::file("create", files.display(), &error))?;
+        Ok(Self { files, channels })
     }
 
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
+    /// Returns the path of a file in the directory of files.
+    pub fn file(&self, name: &str) -> String {
+        self.files.join(name).display().to_string()
     }
 }
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // If the directory cannot be removed, it leaves only a few megabytes among the temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
+        // If a directory cannot be removed, it leaves only a few megabytes among the temporary files.
+        let _ = std::fs::remove_dir_all(&self.files);
+        let _ = std::fs::remove_dir_all(&self.channels);
     }
 }
 
@@ -67,65 +83,6 @@ fn remove_abandoned(parent: &Path) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// A process that is restarted when it ends, until this value is dropped. Its standard input is a pipe, at whose end it exits:
-/// it does not outlive the demo, even if that is killed.
-pub struct RestartedProcess {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl RestartedProcess {
-    /// Starts the process. `arguments` returns its command line for each start; the process is not started while that is
-    /// `None`.
-    pub fn start(
-        program: PathBuf,
-        mut arguments: impl FnMut() -> Option<Vec<String>> + Send + 'static,
-    ) -> Self {
-        let (stop, stopped) = channel::<()>();
-        let thread = thread::spawn(move || {
-            let mut child = None;
-            // The loop ends when the other end of the channel is dropped.
-            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                if !is_running(&mut child) {
-                    child = arguments().and_then(|arguments| start(&program, &arguments));
-                }
-            }
-            if let Some(mut child) = child {
-                // Fails only if the process has already ended.
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
-    }
-}
-
-impl Drop for RestartedProcess {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // Fails only if the thread panicked, which has been printed.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn is_running(child: &mut Option<Child>) -> bool {
-    child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
-}
-
-fn start(program: &Path, arguments: &[String]) -> Option<Child> {
-    let mut command = Command::new(program);
-    command.args(arguments).arg("--end-with-input");
-    let started = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
-    started.inspect_err(|error| tell!("tickwire: {} does not start: {error}", arguments[0])).ok()
-}
-
-/// Splits a command line into words.
-pub fn words(line: &str) -> Vec<String> {
-    line.split(' ').map(str::to_owned).collect()
 }
 
 /// Sends the rounds of a feed, each by a process of its own. The next round is written while one is sent.
@@ -159,34 +116,62 @@ fn send(program: PathBuf, mut rounds: FeedRounds, options: String, seed: u64) ->
     })
 }
 
-/// Generates a feed, sends it on loopback and receives it with a monitor at `port`. Runs a FIX session too. Ends when
-/// the user stops it. A new sending process begins after each `round` packets.
+/// Generates a feed, sends it on loopback and receives it in a process with a monitor, beside a FIX session and topics. Serves
+/// one page over all these processes at `port` until the user stops it. A new sending process begins after each `round` packets.
 pub fn run(port: u16, seed: u64, round: u32) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
+    let stop = Stop::on_signals().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let directory = Directory::create()?;
     let templates = directory.file("templates.xml");
-    let rounds = FeedRounds::create(&directory.0, Path::new(&templates), round, seed)?;
+    let rounds = FeedRounds::create(&directory.files, Path::new(&templates), round, seed)?;
     let [_, _, high, low] = std::process::id().to_be_bytes();
     // Organisation-local scope. The last byte is even, so that line B and the snapshots differ in that byte
     // only.
     let lines =
         format!("-a 239.193.{high}.{} -p {} --line-b", low & !3, 21_000 + u16::from(low) * 4);
-    let receive = format!(
+    let monitor = free_address()?;
+    let receive = words(&format!(
         "receive -t {templates} --framing cme {lines} --snapshots --heartbeat-interval 1s --hold 5ms \
-         --past-done --quiet --monitor {port}"
-    );
-    let receive = ReceiveLine::try_parse_from(words(&receive))
-        .map_err(|error| Failure::Usage(format!("demo: {error}")))?;
+         --past-done --quiet --monitor {}",
+        monitor.port()
+    ));
+    let _handler = RestartedProcess::start(program.clone(), move || Some(receive.clone()));
     let options = format!("{lines} --rate {RATE} --loss {LOSS} --duplicate 1 --reorder 1");
     let _feed = send(program.clone(), rounds, options, seed);
-    let _sessions = DemoSessions::start(&program, &directory.0, seed)?;
+    let sessions = DemoSessions::start(&program, &directory.files, seed)?;
+    let topics = DemoTopics::start(&program, &directory, seed)?;
+    let mut processes = vec![shown("feed", monitor), shown("orders", sessions.monitor())];
+    processes.extend(topics.monitors().map(|(name, address)| shown(name, address)));
+    let page = MonitorLine::try_parse_from(["demo"])
+        .map_err(|error| Failure::Usage(format!("demo: {error}")))?;
     tell!(
-        "A feed of {RATE} packets/s. Lines A and B lose {} percent of the packets. Ctrl-C ends it.",
-        LOSS.replace(',', " and ")
+        "A feed of {RATE} packets/s whose lines A and B lose {} percent; a FIX session that loses messages and sends them \
+         again (token of its administration: {}); topics over {}. Open the monitor; Ctrl-C ends the demo.",
+        LOSS.replace(',', " and "),
+        sessions.token().display(),
+        TRANSPORTS.join(" and "),
     );
-    // The losses are intended, so they do not count as errors of this command.
-    receive::run(&receive.args).map(|_| Outcome::Clean)
+    let address = HttpAddress(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let _page = page.args.serve_fleet(address, processes)?;
+    while !stop.is_set() {
+        thread::sleep(TICK);
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Returns a process as the page shows it.
+fn shown(name: &str, address: SocketAddr) -> FleetProcess {
+    FleetProcess {
+        name: name.to_owned(),
+        target: MonitorTarget { address, token: None, tls: None },
+    }
+}
+
+/// Returns a free address of the loopback interface.
+pub fn free_address() -> Result<SocketAddr, Failure> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|bound| bound.local_addr());
+    bound.map_err(|error| Failure::Usage(format!("demo: no port is free: {error}")))
 }
 
 #[cfg(test)]

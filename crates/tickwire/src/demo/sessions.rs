@@ -1,11 +1,11 @@
 //! The FIX session of the monitored demo: orders and reports. At intervals, messages are lost and resent.
 
-use super::monitored::{RestartedProcess, words};
-use crate::console::tell;
+use super::monitored::free_address;
+use super::restarted::{RestartedProcess, words};
 use crate::failure::Failure;
 use serde_json::{Value, json};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -23,21 +23,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server and a client, which run until this value is dropped.
 pub struct DemoSessions {
+    monitor: SocketAddr,
+    token: PathBuf,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _processes: [RestartedProcess; 2],
 }
 
-/// Returns a free address of the loopback interface.
-fn free() -> Result<SocketAddr, Failure> {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|bound| bound.local_addr());
-    bound.map_err(|error| Failure::Usage(format!("demo: no port is free: {error}")))
-}
-
 impl DemoSessions {
     /// Starts both processes, with their files in `directory`.
     pub fn start(program: &Path, directory: &Path, seed: u64) -> Result<Self, Failure> {
-        let (orders, monitor) = (free()?, free()?);
+        let (orders, monitor) = (free_address()?, free_address()?);
         let file = |name: &str| directory.join(name).display().to_string();
         let token = directory.join("admin-token");
         let server = words(&format!(
@@ -54,17 +50,27 @@ impl DemoSessions {
         let processes = [server, client].map(|arguments| {
             RestartedProcess::start(program.to_owned(), move || Some(arguments.clone()))
         });
-        tell!("A FIX session that loses messages and sends them again: http://{monitor}/#fix");
         let (stop, stopped) = channel::<()>();
+        let token_file = token.clone();
         let thread = thread::spawn(move || {
             // The loop ends when the other end of the channel is dropped.
             while stopped.recv_timeout(LOSS_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if let Err(error) = lose(monitor, &token) {
+                if let Err(error) = lose(monitor, &token_file) {
                     tracing::debug!("demo: {error}");
                 }
             }
         });
-        Ok(Self { stop: Some(stop), thread: Some(thread), _processes: processes })
+        Ok(Self { monitor, token, stop: Some(stop), thread: Some(thread), _processes: processes })
+    }
+
+    /// Returns the address of the server's monitor.
+    pub const fn monitor(&self) -> SocketAddr {
+        self.monitor
+    }
+
+    /// Returns the file with the token of the session's administration.
+    pub fn token(&self) -> &Path {
+        &self.token
     }
 }
 
@@ -81,7 +87,7 @@ impl Drop for DemoSessions {
 /// Simulates lost messages: makes the server expect messages that it already has, so that it requests a resend.
 fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
     let token = Token::of_file(token).map_err(|error| error.to_string())?;
-    let target = MonitorTarget { address: monitor, token: Some(token) };
+    let target = MonitorTarget { address: monitor, token: Some(token), tls: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {

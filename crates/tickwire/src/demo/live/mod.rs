@@ -7,6 +7,7 @@ mod process;
 mod report;
 mod soak;
 
+pub use place::{free_domain, free_port};
 pub use report::Live;
 pub use soak::soak;
 

@@ -35,8 +35,7 @@ impl Place {
         std::fs::create_dir_all(&directory)
             .map_err(|error| Failure::file("create", directory.display(), &error))?;
         let start = process.wrapping_mul(7).wrapping_add(count);
-        let domains = (0..DOMAINS).map(|step| 1 + start.wrapping_add(step) % DOMAINS);
-        let domain = domains.into_iter().find(|&domain| is_free(domain)).unwrap_or(1);
+        let domain = free_domain(start);
         let [_, _, high, low] = start.to_be_bytes();
         Ok(Self {
             channels: Path::new("/dev/shm").join(format!("tickwire-demo-{process}-{count}")),
@@ -75,6 +74,12 @@ impl Drop for Place {
     }
 }
 
+/// Returns a domain that nobody uses, the first from `start` on.
+pub fn free_domain(start: u32) -> u32 {
+    let mut domains = (0..DOMAINS).map(|step| 1 + start.wrapping_add(step) % DOMAINS);
+    domains.find(|&domain| is_free(domain)).unwrap_or(1)
+}
+
 /// True if no process on this machine is the first participant of the domain.
 fn is_free(domain: u32) -> bool {
     let port = u16::try_from(PORT_BASE + PORTS_A_DOMAIN * domain);
@@ -82,7 +87,7 @@ fn is_free(domain: u32) -> bool {
 }
 
 /// Finds a port that is free and whose successor is free too.
-fn free_port() -> Result<u16, Failure> {
+pub fn free_port() -> Result<u16, Failure> {
     let refused = |error: std::io::Error| Failure::Usage(format!("no free UDP port: {error}"));
     for _ in 0..64 {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(refused)?;

@@ -1,0 +1,295 @@
+//! The history of FIX sessions and topics: the last hour, second by second.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::bus::{BusState, TopicState};
+use crate::history::History;
+
+/// Most sessions with a history. An hour of one has some 300 KB.
+const SESSIONS_MAX: usize = 64;
+
+/// One second of a FIX session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SessionSecond {
+    /// The second, in seconds since 1970.
+    pub t: u64,
+    /// True if the session was logged on at the end of the second.
+    pub is_logged_on: bool,
+    /// Messages received.
+    pub received: u64,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages sent again.
+    pub resent: u64,
+    /// Messages rejected.
+    pub rejected: u64,
+    /// Messages that waited at the end of the second.
+    pub queued: u64,
+    /// The next number to send at the end of the second.
+    pub next_sender: u64,
+    /// The next expected number at the end of the second.
+    pub next_target: u64,
+}
+
+/// One second of a topic.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TopicSecond {
+    /// Samples written or received.
+    pub samples: u64,
+    /// Matched readers or writers at the end of the second.
+    pub matched: u32,
+    /// Backlog at the end of the second; `null` if unknown.
+    pub backlog_samples: Option<u64>,
+}
+
+/// One second of all topics of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BusSecond {
+    /// The second, in seconds since 1970.
+    pub t: u64,
+    /// Samples found to be lost, of publishers that ended.
+    pub lost: u64,
+    /// Samples found missing between received ones.
+    pub missing: u64,
+    /// Samples dropped by the publisher.
+    pub dropped: u64,
+    /// Readers that joined late.
+    pub late_joiners: u64,
+    /// The topics, in the order of the state.
+    pub topics: Vec<TopicSecond>,
+}
+
+/// Counts of a session since its start.
+#[derive(Clone, Copy, Debug, Default)]
+struct SessionTotals {
+    received: u64,
+    sent: u64,
+    resent: u64,
+    rejected: u64,
+}
+
+#[derive(Debug, Default)]
+struct SessionHistory {
+    before: SessionTotals,
+    seconds: History<SessionSecond>,
+}
+
+/// Counts of all topics since the start.
+#[derive(Clone, Debug, Default)]
+struct TopicTotals {
+    lost: u64,
+    missing: u64,
+    dropped: u64,
+    late_joiners: u64,
+    samples: Vec<u64>,
+}
+
+/// The histories of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Activity {
+    sessions: BTreeMap<String, SessionHistory>,
+    bus_before: Option<TopicTotals>,
+    bus: History<BusSecond>,
+    topics: Vec<String>,
+}
+
+impl Activity {
+    /// Completes the second `t` of all sessions. Of sessions that come when [`SESSIONS_MAX`] are known, those get a history for
+    /// which a session that is gone makes room.
+    pub(crate) fn end_second_of_sessions(&mut self, t: u64, fix: &Value) {
+        let sessions = fix["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let named = || sessions.iter().filter_map(|of| Some((of["name"].as_str()?, of)));
+        for (name, session) in named() {
+            if !self.sessions.contains_key(name) {
+                if self.sessions.len() >= SESSIONS_MAX {
+                    self.sessions.retain(|known, _| named().any(|(name, _)| name == known));
+                }
+                if self.sessions.len() >= SESSIONS_MAX {
+                    continue;
+                }
+                let seconds = History::default();
+                let history = SessionHistory { before: counts_of(session), seconds };
+                self.sessions.insert(name.to_owned(), history);
+            }
+            let Some(history) = self.sessions.get_mut(name) else { continue };
+            let now = counts_of(session);
+            let before = std::mem::replace(&mut history.before, now);
+            history.seconds.push(SessionSecond {
+                t,
+                is_logged_on: session["state"] == "logged_on",
+                received: now.received.saturating_sub(before.received),
+                sent: now.sent.saturating_sub(before.sent),
+                resent: now.resent.saturating_sub(before.resent),
+                rejected: now.rejected.saturating_sub(before.rejected),
+                queued: number(&session["queued"]),
+                next_sender: number(&session["next_sender"]),
+                next_target: number(&session["next_target"]),
+            });
+        }
+    }
+
+    /// Completes the second `t` of the topics.
+    pub(crate) fn end_second_of_topics(&mut self, t: u64, bus: &BusState) {
+        let now = TopicTotals {
+            lost: bus.publishers.iter().filter_map(|of| of.lost_samples).sum(),
+            missing: bus.publishers.iter().map(|of| of.missing_samples).sum(),
+            dropped: bus.counts.get("dropped_samples").copied().unwrap_or(0),
+            late_joiners: bus.late_joiners,
+            samples: bus.topics.iter().map(|topic| topic.samples).collect(),
+        };
+        self.topics = bus.topics.iter().map(|topic| topic.name.clone()).collect();
+        let before = self.bus_before.replace(now.clone()).unwrap_or_else(|| now.clone());
+        let topic = |(at, topic): (usize, &TopicState)| {
+            let before = before.samples.get(at).copied().unwrap_or(0);
+            TopicSecond {
+                samples: topic.samples.saturating_sub(before),
+                matched: topic.matched,
+                backlog_samples: topic.backlog_samples,
+            }
+        };
+        self.bus.push(BusSecond {
+            t,
+            lost: now.lost.saturating_sub(before.lost),
+            missing: now.missing.saturating_sub(before.missing),
+            dropped: now.dropped.saturating_sub(before.dropped),
+            late_joiners: now.late_joiners.saturating_sub(before.late_joiners),
+            topics: bus.topics.iter().enumerate().map(topic).collect(),
+        });
+    }
+
+    /// Returns the last `count` seconds of a session; `None` if it has no history.
+    pub(crate) fn session(&self, name: &str, count: usize) -> Option<Vec<Arc<SessionSecond>>> {
+        Some(self.sessions.get(name)?.seconds.seconds(count))
+    }
+
+    /// Returns the names of the topics, and their last `count` seconds.
+    pub(crate) fn bus(&self, count: usize) -> (&[String], Vec<Arc<BusSecond>>) {
+        (&self.topics, self.bus.seconds(count))
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+fn counts_of(session: &Value) -> SessionTotals {
+    let counters = &session["counters"];
+    SessionTotals {
+        received: number(&counters["received"]),
+        sent: number(&counters["sent"]),
+        resent: number(&counters["resent"]),
+        rejected: number(&counters["rejected"]),
+    }
+}
+
+/// Returns the seconds of a session as CSV with a header line.
+pub(crate) fn session_csv(seconds: &[Arc<SessionSecond>]) -> String {
+    let mut out = String::from(
+        "unix_seconds,logged_on,received,sent,resent,rejected,queued,next_sender,next_target\n",
+    );
+    for second in seconds {
+        let SessionSecond { t, is_logged_on, received, sent, resent, rejected, .. } = &**second;
+        let SessionSecond { queued, next_sender, next_target, .. } = &**second;
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "{t},{},{received},{sent},{resent},{rejected},{queued},{next_sender},{next_target}",
+            u8::from(*is_logged_on)
+        );
+    }
+    out
+}
+
+/// Returns the seconds of topics as CSV with a header line: three columns for each topic. An unknown backlog is empty.
+pub(crate) fn bus_csv(topics: &[String], seconds: &[Arc<BusSecond>]) -> String {
+    let mut out =
+        String::from("unix_seconds,lost_samples,missing_samples,dropped_samples,late_joiners");
+    for topic in topics {
+        // Writing to a string does not fail.
+        let _ = write!(out, ",{topic}_samples,{topic}_matched,{topic}_backlog");
+    }
+    out.push('\n');
+    for second in seconds {
+        let BusSecond { t, lost, missing, dropped, late_joiners, topics } = &**second;
+        let _ = write!(out, "{t},{lost},{missing},{dropped},{late_joiners}");
+        for TopicSecond { samples, matched, backlog_samples } in topics {
+            let backlog = backlog_samples.map(|count| count.to_string()).unwrap_or_default();
+            let _ = write!(out, ",{samples},{matched},{backlog}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::{BusDescription, BusFacts, BusRole, BusTap, TopicFacts};
+    use crate::history::SECONDS_MAX;
+    use serde_json::json;
+
+    fn sessions(names: impl IntoIterator<Item = String>, received: u64) -> Value {
+        let session = |name: String| {
+            let counters =
+                json!({"received": received, "sent": 2 * received, "resent": 1, "rejected": 0});
+            json!({"name": name, "state": "logged_on", "queued": 3, "next_sender": 8, "next_target": 9, "counters": counters})
+        };
+        json!({ "sessions": names.into_iter().map(session).collect::<Vec<_>>() })
+    }
+
+    #[test]
+    fn a_session_has_the_changes_of_each_second() {
+        let mut activity = Activity::default();
+        for (t, received) in [(100, 50), (101, 60), (102, 75)] {
+            let fix = sessions(["S".to_owned()], received);
+            activity.end_second_of_sessions(t, &fix);
+        }
+        let seconds = activity.session("S", 2).unwrap();
+        assert_eq!(
+            session_csv(&seconds).lines().skip(1).collect::<Vec<_>>(),
+            ["101,1,10,20,0,0,3,8,9", "102,1,15,30,0,0,3,8,9"]
+        );
+        assert!(activity.session("T", 2).is_none());
+    }
+
+    #[test]
+    fn histories_are_bounded_in_seconds_and_sessions() {
+        let mut activity = Activity::default();
+        for t in 0..2 * SECONDS_MAX as u64 {
+            activity.end_second_of_sessions(t, &sessions(["S".to_owned()], t));
+        }
+        let seconds = activity.session("S", usize::MAX).unwrap();
+        assert_eq!((seconds.len(), seconds[0].t), (SECONDS_MAX, SECONDS_MAX as u64));
+        let many = |from: usize| (from..from + 2 * SESSIONS_MAX).map(|at| format!("S{at}"));
+        activity.end_second_of_sessions(1, &sessions(many(0), 1));
+        assert_eq!(activity.sessions.len(), SESSIONS_MAX);
+        // The first sessions are gone and make room for others.
+        activity.end_second_of_sessions(2, &sessions(many(1000), 1));
+        assert_eq!(activity.sessions.len(), SESSIONS_MAX);
+        assert!(activity.sessions.keys().all(|name| name.starts_with("S1")));
+    }
+
+    #[test]
+    fn topics_have_samples_and_backlog_of_each_second() {
+        let (transport, topics) = ("DDS".to_owned(), vec!["Quote".to_owned(), "New".to_owned()]);
+        let tap = BusTap::new(BusDescription { role: BusRole::Publisher, transport, topics });
+        let mut activity = Activity::default();
+        for (t, samples, backlog) in [(7, 10, None), (8, 25, Some(4))] {
+            let topic = TopicFacts { samples, matched: 1, backlog };
+            let topics = vec![topic, TopicFacts::default()];
+            let counts = vec![("dropped_samples", samples / 10)];
+            tap.publish(t, BusFacts { topics, counts, late_joiners: 1, ..BusFacts::default() });
+            activity.end_second_of_topics(t, &tap.state(t));
+        }
+        let (names, seconds) = activity.bus(usize::MAX);
+        let csv = bus_csv(names, &seconds);
+        let lines: Vec<_> = csv.lines().collect();
+        assert_eq!(lines[0].split(',').count(), 11, "{csv}");
+        assert_eq!(lines[1..], ["7,0,0,0,0,0,1,,0,0,", "8,0,0,1,0,15,1,4,0,0,"]);
+    }
+}

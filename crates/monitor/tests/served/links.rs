@@ -1,0 +1,65 @@
+//! Links from gaps and faults to packets, and what is told of packets that are gone.
+
+use crate::common::{feed, get, message, wait};
+use serde_json::{Value, json};
+use tickwire_feed::arbiter::Line;
+use tickwire_feed::handler::{Fault, Source};
+use tickwire_host::clock::monotonic_ns;
+
+#[test]
+fn every_fault_has_its_packet_and_a_gap_tells_that_its_packets_are_gone() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    feed.receive(Line::A, 6, &message(6));
+    feed.give_up();
+    feed.publish();
+    let gap = |state: &Value| state["channels"][0]["gaps"][0].clone();
+    let kept = wait(address, |state| gap(state)["packets_status"] == "kept");
+    let packet = gap(&kept)["packets"][0].clone();
+
+    // Many more than four faults between two publications.
+    let (source, mut faults) = (Source::Incremental(Line::B), 0_u32);
+    let mut fail = |feed: &mut crate::common::Feed| {
+        for _ in 0..50 {
+            faults += 1;
+            feed.tap.packet(monotonic_ns(), source, &faults.to_be_bytes());
+            feed.tap.fault(&Fault::NoSeqNum { source, len: 4 });
+        }
+        feed.publish();
+    };
+    fail(&mut feed);
+    let state = wait(address, |state| {
+        state["channels"][0]["events"].as_array().is_some_and(|events| events.len() > 50)
+    });
+    let events = state["channels"][0]["events"].as_array().unwrap();
+    let faulty: Vec<_> = events.iter().filter(|event| event["kind"] == "fault").collect();
+    assert_eq!(faulty.len(), 50);
+    for event in faulty {
+        assert_eq!(event["packet_status"], "kept", "{event}");
+        let packet = get(address, &format!("/api/v1/packets/{}", event["packet"])).json();
+        assert_eq!(packet["packet"]["kind"], "failed", "{packet}");
+    }
+    assert_eq!(gap(&state)["packets_status"], "kept");
+
+    // Newer packets replace those of the gap.
+    for _ in 0..25 {
+        fail(&mut feed);
+    }
+    let state = wait(address, |state| gap(state)["packets_status"] == "gone");
+    assert_eq!(gap(&state)["packets"], json!([]));
+    assert_eq!(get(address, &format!("/api/v1/packets/{packet}")).status, 404);
+}
+
+#[test]
+fn a_fault_whose_packet_was_not_kept_says_so() {
+    let (mut feed, served) = feed();
+    let source = Source::Incremental(Line::B);
+    // Longer than a jumbo frame.
+    feed.tap.packet(monotonic_ns(), source, &[0; 10_000]);
+    feed.tap.fault(&Fault::NoSeqNum { source, len: 10_000 });
+    feed.publish();
+    let event = |state: &Value| state["channels"][0]["events"][0].clone();
+    let state = wait(served.server.address(), |state| event(state)["kind"] == "fault");
+    let event = event(&state);
+    assert_eq!((&event["packet"], &event["packet_status"]), (&Value::Null, &json!("not_kept")));
+}
