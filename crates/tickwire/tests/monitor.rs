@@ -126,3 +126,39 @@ fn with_json_logs_every_line_is_an_object() {
     assert_eq!(line["level"], "ERROR");
     assert!(line["message"].as_str().expect("text").contains("/nowhere"), "{line}");
 }
+
+#[test]
+fn receive_shows_the_topics_that_it_publishes() {
+    let folder = folder("published");
+    let made = support::tickwire(&format!(
+        "generate cme -n 10 --framing cme -o {0}/f.bin --write-templates {0}/t.xml",
+        folder.display()
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let line = format!(
+        "receive -t {0}/t.xml --framing cme -a 239.252.{high}.{low} -p 22140 --publish --transport shm \
+         --shm-directory {0}/channels --quiet --monitor 0",
+        folder.display()
+    );
+    let mut running = Running::start(&line.split_whitespace().collect::<Vec<_>>());
+    let port = running.port();
+    let end = Instant::now() + PATIENCE;
+    let bus = loop {
+        let (_, state) = get(port, "/api/v1/state", "");
+        let state: Value = serde_json::from_str(&state).expect("JSON");
+        if state["bus"]["status"] == "live" {
+            break state["bus"].clone();
+        }
+        assert!(Instant::now() < end, "{state}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!((&bus["role"], &bus["transport"]), (&"publisher".into(), &"shared memory".into()));
+    let topics = bus["topics"].as_array().expect("topics");
+    assert!(topics.iter().any(|topic| topic["name"] == "BookTop"), "{bus}");
+    let (_, metrics) = get(port, "/metrics", "");
+    assert!(
+        metrics.contains("tickwire_publish_written_samples_total{kind=\"BookTop\"} 0"),
+        "{metrics}"
+    );
+}
