@@ -138,6 +138,7 @@ impl Strings {
         }
         self.begin();
         match spread {
+            Spread::One if self.append_single_bytes(block, slot, presence) => {}
             Spread::One if self.append_short_texts(block, slot, presence) => {}
             Spread::One => self.append_texts(block, slot, presence)?,
             Spread::Runs { counts, .. } => {
@@ -153,6 +154,26 @@ impl Strings {
             }
         }
         Ok(())
+    }
+
+    /// Appends one string per row and returns true if every record has the string and each is one byte, such
+    /// as the code of an entry's type; otherwise returns false without appending. The loops have no branch.
+    fn append_single_bytes(
+        &mut self,
+        block: &ColumnBlock,
+        slot: &Slot<Text>,
+        presence: u64,
+    ) -> bool {
+        let (start, count) = (self.bytes.len(), block.len());
+        let are_bytes = block.texts(slot).fold(true, |all, text| all & text.is_byte());
+        if presence != block.all() || !are_bytes || start + count > BYTES_MAX {
+            return false;
+        }
+        self.bytes.extend(block.texts(slot).map(|text| text.byte()));
+        // Fits: at most the limit of 64 MiB.
+        self.ends.extend((start..start + count).map(|start| start as i32 + 1));
+        self.validity.append_bits(presence, count);
+        true
     }
 
     /// Appends one short string per row and returns true; returns false without appending if any is long.
