@@ -93,6 +93,17 @@ def test_many_rows_come_in_batches(tmp_path: Path) -> None:
     assert pyarrow.Table.from_batches(batches)["State"].to_pylist() == list(range(20_000))
 
 
+def test_repeated_strings_are_read_from_parquet_as_dictionaries(
+    capture: tickwire.Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / "q.parquet"
+    capture.to_parquet(path, "Quote")
+    assert pyarrow.parquet.read_table(path).schema.field("Symbol").type == pyarrow.string()
+    symbols = pyarrow.parquet.read_table(path, read_dictionary=["Symbol"])["Symbol"].combine_chunks()
+    assert pyarrow.types.is_dictionary(symbols.type)
+    assert symbols.to_pylist() == ["AB", "AB", "C"]
+
+
 def test_parquet_appears_when_it_is_whole(capture: tickwire.Capture, tmp_path: Path) -> None:
     path = tmp_path / "q.parquet"
     capture.to_parquet(path, "Quote")
