@@ -296,6 +296,42 @@ fn absent_and_empty_groups_and_sequences_are_told_apart() {
     assert_eq!(column("unicode"), [text(""), text("")]);
 }
 
+/// Decodes packets and compares all cells of all templates; returns the number of rows.
+fn compare_feed(program: &Arc<Program>, packets: impl Iterator<Item = Vec<u8>>) -> usize {
+    let options = DecoderOptions::default().reset(ResetPolicy::Packet);
+    let mut decoder = Decoder::with_options(program.clone(), options);
+    let templates = program.templates().len();
+    let mut tables: Vec<TableBuilder> = (0..templates)
+        .map(|template| TableBuilder::new(Table::of(program, template, &Default::default())))
+        .collect();
+    let mut outputs: Vec<Vec<u8>> = vec![Vec::new(); templates];
+    let mut writers: Vec<Csv<&mut Vec<u8>>> = outputs
+        .iter_mut()
+        .enumerate()
+        .map(|(template, out)| Csv::new(out, program, &[template], COLUMNS).unwrap())
+        .collect();
+    for (index, packet) in (0..).zip(packets) {
+        decoder.begin_packet();
+        let mut rest = &packet[..];
+        while !rest.is_empty() {
+            let decoded = decoder.decode(rest).unwrap();
+            let template = decoded.message.template_index();
+            let header = Header { packet: Some(index), ..Header::default() };
+            tables[template].push(&header, decoded.message).unwrap();
+            writers[template].write_message(&header, decoded.message).unwrap();
+            rest = &rest[decoded.len..];
+        }
+    }
+    drop(writers);
+    let mut rows = 0;
+    for (table, csv) in tables.iter_mut().zip(&outputs) {
+        let batch = table.take_batch().unwrap();
+        rows += batch.num_rows();
+        compare(&batch, std::str::from_utf8(csv).unwrap());
+    }
+    rows
+}
+
 #[test]
 fn made_feeds() {
     let feeds = [
@@ -308,40 +344,30 @@ fn made_feeds() {
         let options = Options { messages: options.messages.min(2_000), ..options };
         let mut generator = Generator::new(&options).unwrap();
         let program = generator.program().clone();
-        let decoder_options = DecoderOptions::default().reset(ResetPolicy::Packet);
-        let mut decoder = Decoder::with_options(program.clone(), decoder_options);
-        let templates = program.templates().len();
-        let mut tables: Vec<TableBuilder> = (0..templates)
-            .map(|template| TableBuilder::new(Table::of(&program, template, &Default::default())))
-            .collect();
-        let mut outputs: Vec<Vec<u8>> = vec![Vec::new(); templates];
-        let mut writers: Vec<Csv<&mut Vec<u8>>> = outputs
-            .iter_mut()
-            .enumerate()
-            .map(|(template, out)| Csv::new(out, &program, &[template], COLUMNS).unwrap())
-            .collect();
-        let mut index = 0;
-        while let Some(packet) = generator.next_packet().unwrap() {
-            decoder.begin_packet();
-            let mut rest = &packet.bytes[..];
-            while !rest.is_empty() {
-                let decoded = decoder.decode(rest).unwrap();
-                let template = decoded.message.template_index();
-                let header = Header { packet: Some(index), ..Header::default() };
-                tables[template].push(&header, decoded.message).unwrap();
-                writers[template].write_message(&header, decoded.message).unwrap();
-                rest = &rest[decoded.len..];
-            }
-            index += 1;
-        }
-        drop(writers);
-        let mut rows = 0;
-        for (table, csv) in tables.iter_mut().zip(&outputs) {
-            let batch = table.take_batch().unwrap();
-            rows += batch.num_rows();
-            compare(&batch, std::str::from_utf8(csv).unwrap());
-        }
+        let packets =
+            std::iter::from_fn(|| generator.next_packet().unwrap().map(|packet| packet.bytes));
+        let rows = compare_feed(&program, packets);
         assert!(rows as u64 >= options.messages, "{rows}");
+    }
+}
+
+#[test]
+fn captured_feeds() {
+    const PACKETS: usize = 3_000;
+    let Some(folder) = tickwire_testing::shared("corpus/cme_like") else { return };
+    let set = TemplateSet::parse_bytes(&std::fs::read(folder.join("templates.xml")).unwrap());
+    let program = Arc::new(Program::compile(set.unwrap()).unwrap());
+    for name in ["cme30000", "cme_channel9_30000", "cme_channel11_30000"] {
+        let capture = std::fs::read(folder.join(name).with_extension("bin")).unwrap();
+        let mut rest = &capture[..];
+        let packets = std::iter::from_fn(|| {
+            let (len, tail) = rest.split_first_chunk::<4>()?;
+            let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+            rest = tail;
+            Some(packet.to_vec())
+        });
+        let rows = compare_feed(&program, packets.take(PACKETS));
+        assert!(rows >= PACKETS, "{name}: {rows}");
     }
 }
 
