@@ -206,7 +206,7 @@ fn an_environment_for_others_keeps_nothing_from_starting() {
     let endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
     for (value, wanted) in [
         ("https://user:secret@c:4318", "OTEL_EXPORTER_OTLP_ENDPOINT: user and"),
-        ("https://c:4318", "OTEL_EXPORTER_OTLP_ENDPOINT: spans are sent over"),
+        ("grpc://c:4317", "OTEL_EXPORTER_OTLP_ENDPOINT: expected http://HOST:PORT or https"),
     ] {
         let told = serve_briefly(&[], &[(endpoint, value)]);
         assert_eq!(told.matches("no spans are exported: ").count(), 1, "{told}");
