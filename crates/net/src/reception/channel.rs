@@ -152,10 +152,13 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         let Some(socket) = self.sockets.get_mut(index) else { return Ok(false) };
         if let Some(datagram) = socket.receiver.take() {
             taking.packets += 1;
-            if let Some(recorder) = &mut taking.recorder {
-                recorder.record(socket.line, datagram.received_unix_ns, datagram.bytes);
-            }
             let received_ns = self.now_ns.max(datagram.received_ns);
+            if let Some(recorder) = &mut taking.recorder {
+                // The handler's time, not the kernel's: a timer that fired after the kernel stamped
+                // the packet must also fire before it when the recording is replayed.
+                let recorded_ns = received_ns.wrapping_add(taking.times.epoch_ns());
+                recorder.record(socket.line, recorded_ns, datagram.bytes);
+            }
             let Self { handler, sink, now_ns, .. } = self;
             // Timers fire as in captures: replaying a recording gives the same output as live
             // reception.
@@ -170,5 +173,68 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
         let now_ns = self.now_ns.max(now_ns);
         self.handler.fire_due(self.now_ns, now_ns, &mut self.sink);
         self.now_ns = now_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use tickwire_feed::arbiter::Line;
+    use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+
+    use super::*;
+    use crate::clock::{KernelTimes, SECOND_NS, monotonic_ns};
+    use crate::multicast::{Endpoint, ReceiverOptions, Sender, SenderOptions, wait_readable};
+    use crate::record::{RecordOptions, RecordedLine, Recorder};
+
+    /// Collects the times of its packets.
+    struct Times(Vec<u64>);
+
+    impl PacketHandler<()> for Times {
+        fn handle_packet(&mut self, received_ns: u64, _: Source, _: &[u8], (): &mut ()) {
+            self.0.push(received_ns);
+        }
+
+        fn handle_timeout(&mut self, _: u64, (): &mut ()) {}
+
+        fn poll_timeout(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_packet_stamped_before_the_latest_timeout_is_recorded_with_its_time_in_the_handler() {
+        let [high, low] = (std::process::id() as u16).to_be_bytes();
+        let endpoint = Endpoint::loopback(Ipv4Addr::new(239, 253, high, low), 20_990);
+        let receiver = Receiver::open(endpoint, ReceiverOptions::default()).unwrap();
+        let directory =
+            std::env::temp_dir().join(format!("tickwire-channel-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        let line = RecordedLine { name: "line A".to_owned(), endpoint };
+        let recorder = Recorder::start(&RecordOptions::new(&directory), &[line]).unwrap();
+        let mut taking = Taking { times: KernelTimes::new(), recorder: Some(recorder), packets: 0 };
+        let sender = Sender::open(endpoint, SenderOptions::default()).unwrap();
+        sender.send(b"packet").unwrap();
+        let receivers = [receiver];
+        assert!(wait_readable(&receivers, Duration::from_secs(10)).unwrap());
+
+        let inputs = receivers.map(|receiver| (Source::Incremental(Line::A), receiver));
+        let mut channel = Channel::new(Times(Vec::new()), (), inputs, 0);
+        // The kernel has stamped the packet, and a timeout is processed before the socket is read.
+        let timeout_ns = monotonic_ns() + SECOND_NS;
+        channel.handle_timeout(timeout_ns);
+        channel.set_all_ready();
+        channel.hand_on(&mut taking, monotonic_ns()).unwrap();
+        assert_eq!(channel.handler.0, [timeout_ns]);
+
+        taking.recorder.as_mut().unwrap().finish();
+        let file = fs::read(directory.join("record-000001.pcapng")).unwrap();
+        let mut reader = CaptureReader::open(&file[..], CaptureOptions::new()).unwrap();
+        let recorded_ns = reader.next_packet().unwrap().unwrap().timestamp_ns.unwrap();
+        assert_eq!(recorded_ns - taking.times.epoch_ns(), timeout_ns);
+        fs::remove_dir_all(directory).unwrap();
     }
 }

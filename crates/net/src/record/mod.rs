@@ -1,4 +1,6 @@
-//! Records every datagram of every line as pcapng, with the kernel's times.
+//! Records every datagram of every line as pcapng, with its time in the handler. That is the
+//! kernel's time stamp, except for a packet that the kernel showed after a later timeout of its
+//! channel: it has the time of that timeout. So a recording replays like the live reception.
 //!
 //! The receiving thread copies datagrams into chunks ([`Recorder::record`]); another thread writes
 //! them. Chunks are reused, and their number is bounded ([`RecordOptions::queue_bytes_max`]). When
