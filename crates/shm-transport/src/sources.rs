@@ -145,10 +145,18 @@ impl Sources {
                 Ok(source) => self.sources.push(source),
                 // The channel was ended meanwhile.
                 Err(Error::Shm(ShmError::NoChannel { .. })) => {}
+                // Left behind by a killed writer of another release.
+                Err(Error::Shm(ShmError::Version { .. })) if self.is_abandoned(&name)? => {
+                    self.left.insert(name);
+                }
                 Err(error) => self.refuse(name, &error),
             }
         }
         Ok(())
+    }
+
+    fn is_abandoned(&self, name: &str) -> Result<bool, Error> {
+        Ok(Channel::in_directory(&self.config.directory, name)?.is_abandoned())
     }
 
     fn open(

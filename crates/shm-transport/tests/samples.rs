@@ -11,7 +11,7 @@ use tickwire_distribution::{
     Quote, RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
 use tickwire_shm::{Channel, Schema, Writer, WriterOptions};
-use tickwire_shm_transport::{Error, Room, ShmConfig, ShmParticipant};
+use tickwire_shm_transport::{Error, PublisherSearch, Room, ShmConfig, ShmParticipant};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -596,4 +596,31 @@ fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopp
     let lost = stopped.ledger().publishers()[0].lost.unwrap();
     assert!(lost > 0);
     assert_eq!(count + lost, 100);
+}
+
+#[test]
+fn a_channel_of_another_layout_is_told_only_while_a_writer_holds_it() {
+    let scene = Scene::new("layout");
+    let writer = scene.join().writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    let files = std::fs::read_dir(&scene.0).unwrap().map(|entry| entry.unwrap().path());
+    let ring = files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "ring"));
+    let ring = ring.unwrap();
+    let name = ring.file_stem().unwrap().to_str().unwrap();
+    let old = scene.0.join(format!("{}-99", name.rsplit_once('-').unwrap().0));
+    std::fs::copy(&ring, old.with_extension("ring")).unwrap();
+    let file = File::options().write(true).open(old.with_extension("ring")).unwrap();
+    // The word after the magic number is the version.
+    file.write_all_at(&1_u64.to_le_bytes(), 8).unwrap();
+    drop(writer);
+
+    let mut search =
+        PublisherSearch::new(scene.join(), vec![TopicSet::of::<Quote>()], Delivery::default());
+    assert_eq!(search.look().unwrap(), (false, vec![]));
+    let lock = File::create(old.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    let (is_there, refusals) = search.look().unwrap();
+    assert!(!is_there && refusals.len() == 1, "{refusals:?}");
+    assert!(refusals[0].contains("layout version 1 is not"), "{refusals:?}");
+    drop(lock);
+    assert_eq!(search.look().unwrap(), (false, vec![]));
 }

@@ -99,6 +99,16 @@ impl Channel {
         self.ring_path().exists()
     }
 
+    /// Returns true if no process holds the writer's lock, so that nothing will be written. False if the lock cannot be
+    /// examined: its file is readable only for the writer's user.
+    pub fn is_abandoned(&self) -> bool {
+        match options().read(true).open(self.path("lock")) {
+            // Shared, so that several readers can look at once. Closing the file releases it.
+            Ok(file) => file.try_lock_shared().is_ok(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
+    }
+
     /// Removes the files that a killed writer left behind.
     ///
     /// # Errors

@@ -164,8 +164,7 @@ impl fmt::Display for Error {
             ),
             Self::Version { found } => write!(
                 f,
-                "layout version {found} is not this program's ({}); use the same release on both sides, or delete its files if \
-                 its publisher has ended",
+                "layout version {found} is not this program's ({}); use the same release on both sides",
                 crate::layout::VERSION
             ),
         }
