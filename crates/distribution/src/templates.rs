@@ -68,7 +68,7 @@ impl fmt::Display for Misshape {
             Self::NotKey { template, field } => write!(
                 out,
                 "template {template}: {field} cannot be the key: it needs a mandatory number or string outside of \
-                 sequences"
+                 sequences; choose other templates, or leave out the key"
             ),
             Self::SameName { template, name } => {
                 write!(out, "template {template}: the name {name} occurs twice")
@@ -103,7 +103,8 @@ impl std::error::Error for UnfitValue {}
 #[derive(Debug)]
 pub struct TemplateSamples {
     sets: Vec<TopicSet>,
-    /// Index of the set, and plan, by template index; `None` for a template without usable fields.
+    /// Index of the set, and plan, by template index; `None` for a template that is not selected or has no usable
+    /// fields.
     plans: Vec<Option<(usize, Plan)>>,
 }
 
@@ -143,10 +144,27 @@ impl TemplateSamples {
     /// # Errors
     /// All mismatches.
     pub fn bind(program: &Program, key: Option<&str>) -> Result<Self, Vec<Misshape>> {
+        Self::bind_selected(program, key, |_| true)
+    }
+
+    /// As [`bind`](Self::bind), for the templates whose index in the program `is_selected` returns true. Messages of
+    /// the others have no sample.
+    ///
+    /// # Errors
+    /// All mismatches of the selected templates.
+    pub fn bind_selected(
+        program: &Program,
+        key: Option<&str>,
+        is_selected: impl Fn(usize) -> bool,
+    ) -> Result<Self, Vec<Misshape>> {
         let mut binder =
             Binder { program, template: "", key, has_key: false, misshapes: Vec::new() };
         let (mut sets, mut plans) = (Vec::<TopicSet>::new(), Vec::new());
-        for template in program.templates() {
+        for (index, template) in program.templates().iter().enumerate() {
+            if !is_selected(index) {
+                plans.push(None);
+                continue;
+            }
             binder.template = &template.name.local;
             let name = identifier(binder.template);
             let (of, plan) = binder.structure(template.segment, &format!("{MODULE}::{name}"), true);
@@ -387,6 +405,21 @@ mod tests {
         <int64 name="Size" presence="optional"/>
         <sequence name="Legs"><length name="NoLegs"/><uInt32 name="Leg"/></sequence>
     </template></templates>"#;
+
+    #[test]
+    fn templates_that_are_not_selected_have_no_topic_and_need_no_key() {
+        let xml = r#"<templates>
+            <template name="A" id="1"><string name="Key"/><uInt32 name="n"/></template>
+            <template name="B" id="2"><string name="Key" presence="optional"/></template>
+        </templates>"#;
+        let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
+        let refused = TemplateSamples::bind(&program, Some("Key")).unwrap_err();
+        assert!(matches!(&refused[..], [Misshape::NotKey { template, .. }] if template == "B"));
+        let samples =
+            TemplateSamples::bind_selected(&program, Some("Key"), |index| index == 0).unwrap();
+        let names: Vec<_> = samples.sets().iter().map(|set| set.name.as_str()).collect();
+        assert_eq!(names, ["A"]);
+    }
 
     fn bound(key: Option<&str>) -> (Arc<Program>, Result<TemplateSamples, Vec<Misshape>>) {
         let program = Arc::new(Program::compile(TemplateSet::parse(XML).unwrap()).unwrap());
