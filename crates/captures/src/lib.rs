@@ -74,6 +74,6 @@ pub use datagram::not_a_datagram;
 pub use decoder::CaptureDecoder;
 pub use gaps::SequenceGaps;
 pub use place::{MessagePlace, Origin, PacketPlace};
-pub use sample::Sample;
+pub use sample::{FoundFraming, Sample, SampledChannel, UnknownFraming};
 pub use selection::{Selection, UnknownTemplate};
 pub use sink::{CaptureSink, Lost};

@@ -53,7 +53,11 @@ impl PacketPlace {
 
 impl fmt::Display for PacketPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "packet {} (file offset {})", self.index, self.file_offset)
+        write!(f, "packet {} (file offset {}", self.index, self.file_offset)?;
+        if let Some(destination) = self.destination {
+            write!(f, ", to {destination}")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -133,5 +137,8 @@ mod tests {
         let text = MessagePlace { origin: Origin::Packet, offset: 100, ..place }
             .describe(&error, &program);
         assert!(text.starts_with("packet 7 (file offset 9): D9: byte 102: "), "{text}");
+        let destination = Some(SocketAddr::from(([239, 1, 1, 1], 5000)));
+        let text = PacketPlace { destination, ..packet }.to_string();
+        assert_eq!(text, "packet 7 (file offset 9, to 239.1.1.1:5000)");
     }
 }

@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
+use tickwire_feed::counted;
 use tickwire_feed::framing::detect::ValueCheck;
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
@@ -156,17 +157,18 @@ impl Stream {
             lose_dictionaries(&mut self.decoder);
             self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
         }
+        let lost = counted(lost_bytes, "byte");
         let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
         if goes_on {
             work.packet_failed(
                 self.last,
-                format_args!("{lost_bytes} bytes are missing before it in stream {flow}"),
+                format_args!("{lost} missing before it in stream {flow}"),
             );
         } else if !self.is_abandoned {
             self.give_up(
                 work,
                 format_args!(
-                    "{lost_bytes} bytes are missing before it in stream {flow}; the rest of the \
+                    "{lost} missing before it in stream {flow}; the rest of the \
                      stream is abandoned, because the start of the next message or packet is unknown"
                 ),
             );
@@ -289,19 +291,18 @@ impl Stream {
         }
         let waiting = self.framer.as_ref().map_or(0, Framer::waiting_bytes);
         if waiting > 0 {
+            let waiting = counted(waiting, "byte");
             work.packet_failed(
                 self.last,
-                format_args!(
-                    "stream {flow} ends inside a packet: its last {waiting} bytes skipped"
-                ),
+                format_args!("stream {flow} ends inside a packet: {waiting} skipped"),
             );
         }
         if !self.held.is_empty() {
-            let (len, offset) = (self.held.len(), self.offset);
+            let (len, offset) = (counted(self.held.len(), "byte"), self.offset);
             work.packet_failed(
                 self.last,
                 format_args!(
-                    "stream {flow} ends inside a message: {len} bytes at offset {offset} skipped"
+                    "stream {flow} ends inside a message: {len} at offset {offset} skipped"
                 ),
             );
         }

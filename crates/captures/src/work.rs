@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use tickwire_fast::{DecoderOptions, Error, Program};
 use tickwire_feed::capture::Packet;
+use tickwire_feed::counted;
 use tickwire_feed::framing::detect::{Unproven, ValueCheck};
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
@@ -61,8 +62,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
         if packet.is_truncated() {
             dictionaries.lose();
-            let missing = packet.missing_bytes;
-            let why = format_args!("the capture truncated it by {missing} bytes");
+            let missing = counted(packet.missing_bytes, "byte");
+            let why = format_args!("the capture truncated it by {missing}");
             // Its last message may have failed for this reason; the packet is reported only once.
             match self.is_abandoned {
                 true => self.sink.packet_is_wrong_too(place, &why),
@@ -114,13 +115,11 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                 }
                 Ok(None) => {
                     dictionaries.lose();
-                    let rest = segment.bytes.len() - at;
+                    let rest = counted(segment.bytes.len() - at, "byte");
                     let offset = segment.offset + at;
                     self.packet_failed(
                         packet,
-                        format_args!(
-                            "offset {offset}: the remaining {rest} bytes are not a complete block"
-                        ),
+                        format_args!("offset {offset}: {rest} at the end, not a complete block"),
                     );
                     return Ok(());
                 }

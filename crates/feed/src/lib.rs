@@ -38,6 +38,7 @@ pub mod arbiter;
 pub mod board;
 pub mod book;
 pub mod capture;
+mod counted;
 mod digest;
 mod endian;
 pub mod framing;
@@ -49,4 +50,5 @@ pub mod parallel;
 pub mod recovery;
 pub mod replay;
 
+pub use counted::counted;
 pub use endian::Endian;

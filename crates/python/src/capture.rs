@@ -19,7 +19,6 @@ use tickwire_captures::Selection;
 use tickwire_captures::plan::Split;
 use tickwire_fast::{TemplateId, TemplateSet};
 use tickwire_feed::capture::Format;
-use tickwire_feed::framing::detect::detect;
 use tickwire_feed::framing::{Framing, ResetPolicy};
 use tickwire_text::Header;
 
@@ -185,8 +184,9 @@ fn with_reset(
 
 fn find_framing(source: &Source, set: &TemplateSet) -> Result<Framing, String> {
     let name = source.path.display();
-    let found = detect(&source.sample()?, set).map_err(|error| format!("{name}: {error}"))?;
-    Ok(found.framing)
+    let sample = source.sample()?;
+    let found = sample.detect(set).map_err(|error| format!("{name}: {error}"))?;
+    Ok(found.detected.framing)
 }
 
 /// A capture: iterate over it for messages, or take columns of a template.

@@ -8,7 +8,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_captures::plan::{self, Split, SplitReader};
-use tickwire_captures::{CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Selection};
+use tickwire_captures::{
+    CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection,
+};
 use tickwire_fast::{Decoded, DecoderOptions, Error, Message, Program};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format};
 use tickwire_feed::framing::Framing;
@@ -53,10 +55,10 @@ impl Source {
     }
 
     /// Returns the first packets, to detect the framing.
-    pub fn sample(&self) -> Result<Vec<Vec<u8>>, String> {
+    pub fn sample(&self) -> Result<Sample, String> {
         /// As many as `tickwire decode --framing auto` samples.
         const PACKETS_MAX: usize = 1000;
-        let mut sample = tickwire_captures::Sample::new(PACKETS_MAX);
+        let mut sample = Sample::new(PACKETS_MAX);
         let mut reader = self.open()?;
         // Errors of the file are reported when it is decoded.
         while let Ok(Some(packet)) = reader.next_packet() {
@@ -65,7 +67,7 @@ impl Source {
                 break;
             }
         }
-        Ok(sample.packets().to_vec())
+        Ok(sample)
     }
 }
 

@@ -333,13 +333,23 @@ pub fn command_line() -> Command {
     })
 }
 
+/// True for a command that this program was built without.
+fn is_left_out(command: &str) -> bool {
+    match command {
+        "bench" => !cfg!(feature = "bench"),
+        "export" => !cfg!(feature = "columns"),
+        "top" => !cfg!(feature = "top"),
+        _ => false,
+    }
+}
+
 /// Appends `examples` to the help of the subcommand at `path`. Skips commands that this program was built
 /// without.
 fn append(command: Command, path: &[&str], examples: &str) -> Command {
     let Some((name, rest)) = path.split_first() else {
         return command.after_help(format!("Examples:\n{}", indented(examples)));
     };
-    if command.find_subcommand(name).is_none() {
+    if command.find_subcommand(name).is_none() || is_left_out(name) {
         return command;
     }
     command.mut_subcommand(name, |subcommand| append(subcommand, rest, examples))
@@ -373,11 +383,7 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_line_that_is_accepted() {
-        let left_out = |path: &str| {
-            path == "export" && !cfg!(feature = "columns")
-                || path == "top" && !cfg!(feature = "top")
-                || path.split(' ').any(|word| word == "bench") && !cfg!(feature = "bench")
-        };
+        let left_out = |path: &str| path.split(' ').any(is_left_out);
         let built = EXAMPLES.iter().filter(|(path, _)| !left_out(path)).count();
         let mut parsed = 0;
         for (path, examples) in EXAMPLES.iter().filter(|(path, _)| !left_out(path)) {
@@ -412,6 +418,16 @@ mod tests {
             _ => vec![part.to_owned()],
         });
         words.collect()
+    }
+
+    #[cfg(not(feature = "top"))]
+    #[test]
+    fn the_help_of_a_command_that_was_not_built_in_says_how_to_build_it() {
+        let mut command = command_line();
+        let top = command.find_subcommand_mut("top").expect("it is there");
+        let help = top.render_long_help().to_string();
+        assert!(help.contains("cargo build --release --features top"), "{help}");
+        assert!(!help.contains("Examples"), "{help}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use tickwire_captures::explain::{Emphasis, Explainer, Part, write_text};
 use tickwire_captures::{Channel, Channels};
 use tickwire_fast::CompileOptions;
 use tickwire_feed::capture::{Kind, Packet};
+use tickwire_feed::counted;
 use tickwire_feed::framing::Framing;
 use tickwire_text::json::parse_hex;
 
@@ -26,7 +27,7 @@ use tickwire_text::json::parse_hex;
 /// position.
 ///
 /// A segment of a TCP stream is explained as a packet. It fails at a message that continues in the
-/// next segment; pass the bytes of that message with --hex.
+/// next segment, and the segments after it are refused; pass the bytes of a message with --hex.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct ExplainArgs {
@@ -80,7 +81,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         Some(digits) => {
             let bytes = parse_hex(digits).map_err(|e| Failure::Usage(format!("--hex: {e}")))?;
             let Explaining { explainer, out, left, .. } = &mut explaining;
-            let title = format!("packet of {} bytes", bytes.len());
+            let title = format!("packet of {}", counted(bytes.len(), "byte"));
             writeln!(out, "{}", paint(Emphasis::Heading, &title))?;
             let mut channel = Channel::new(program.clone(), options, framing);
             packet_of(explainer, &mut channel, &bytes, left, out)
@@ -132,9 +133,10 @@ impl<W: Write> Explaining<'_, W> {
                     if wanted.is_before(packet.index) && !is_whole {
                         return Ok((packet.index, None));
                     }
-                    if packet.stream.is_some() && !is_whole && framing.has_packet_headers() {
+                    let begins_inside = framing.has_packet_headers() || channel.decoder.needs_reset();
+                    if packet.stream.is_some() && !is_whole && begins_inside {
                         return Err(Failure::Usage(format!(
-                            "{name}: packet {} is a segment of a TCP stream; streams of packets cannot be explained: extract a message and pass it with --hex",
+                            "{name}: packet {} is a segment of a TCP stream and may begin inside a message: streams cannot be explained; extract a message and pass it with --hex",
                             packet.index
                         )));
                     }
@@ -150,6 +152,9 @@ impl<W: Write> Explaining<'_, W> {
             next = index + 1;
         }
         outcome.ok_or_else(|| {
+            if let Some(text) = input.none_selected(reader.statistics()) {
+                return Failure::Data(format!("{name}: {text}"));
+            }
             let missing: String =
                 reader.statistics().missing().map(|text| format!("; {text}")).collect();
             Failure::Usage(format!("{name} has no packet {wanted}{missing}"))
@@ -165,9 +170,9 @@ fn begin_packet(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let title = format!(
-        "packet {} of {name}: {} bytes at file offset {}",
+        "packet {} of {name}: {} at file offset {}",
         packet.index,
-        packet.bytes.len(),
+        counted(packet.bytes.len(), "byte"),
         packet.file_offset
     );
     writeln!(out, "{}", paint(Emphasis::Heading, &title))?;

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::SharedOutput;
 use crate::output_file::OutputFile;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -75,12 +75,16 @@ impl<R: Read + AsFd> Read for FlushBeforeBlocking<R> {
     }
 }
 
-/// Opens a capture.
+/// Opens a capture. A file without a byte is refused: it has neither a format nor packets.
 pub fn open_capture(
     path: &Path,
     input: Box<dyn Read>,
     options: CaptureOptions,
 ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+    let is_empty = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0);
+    if is_empty && !is_standard(path) {
+        return Err(Failure::Data(format!("{}: the file is empty", name_of(path))));
+    }
     CaptureReader::open(input, options).map_err(|error| {
         let name = name_of(path);
         match error {

@@ -12,6 +12,12 @@ macro_rules! left_out {
             #[derive(Debug, clap::Args)]
             #[command(about = concat!($about, " (in programs built with --features ", $feature, ")"))]
             #[command(long_about = None)]
+            #[command(after_help = concat!(
+                "Not built into this program: cargo build --release --features ",
+                $feature,
+                " builds it in",
+                $instead
+            ))]
             pub struct $arguments {
                 #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
                 _arguments: Vec<OsString>,

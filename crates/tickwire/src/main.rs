@@ -10,6 +10,7 @@ mod bench;
 mod console;
 mod decode;
 mod demo;
+mod destinations;
 mod distribution;
 mod doctor;
 mod encode;

@@ -42,7 +42,7 @@ fn json_lines_have_the_fixed_form() {
         ]
     );
     assert_eq!(run.status, 0);
-    assert!(run.err.contains("1 packets, 3 messages, 18 bytes; 0 packets skipped"), "{}", run.err);
+    assert!(run.err.contains("1 packet, 3 messages, 18 bytes; 0 packets skipped"), "{}", run.err);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_bad_packet_is_reported_and_decoding_goes_on() {
     let first = run.err.lines().next().unwrap();
     assert!(first.contains("packet 1 (file offset 26): D9: byte 1"), "{first}");
     assert!(first.contains("template id 7"), "{first}");
-    assert!(run.err.contains("1 packets skipped because an earlier one failed"), "{}", run.err);
+    assert!(run.err.contains("1 packet skipped because an earlier one failed"), "{}", run.err);
     assert!(run.err.contains("4 packets, 6 messages, 39 bytes; 2 packets skipped"), "{}", run.err);
 }
 

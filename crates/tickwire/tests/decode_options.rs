@@ -141,9 +141,9 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
     let capture = file(&directory, "c.pcap", &bytes);
     let run = tickwire(&format!("decode {capture} -t {templates}"));
     assert_eq!(run.status, 1);
-    assert!(run.err.contains("the capture truncated it by 1 bytes"), "{}", run.err);
+    assert!(run.err.contains("the capture truncated it by 1 byte"), "{}", run.err);
     assert!(
-        run.err.contains("1 packets, 0 messages") && run.err.contains("; 1 packets skipped"),
+        run.err.contains("1 packet, 0 messages") && run.err.contains("; 1 packet skipped"),
         "{}",
         run.err
     );

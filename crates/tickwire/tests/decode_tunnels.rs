@@ -127,9 +127,9 @@ fn tunnels_in_fragments_are_decoded() {
 #[test]
 fn data_that_are_missing_are_told_and_the_status_is_1() {
     let label = [0u8, 0x10, 0x01, 64];
-    let unread = "carry no IP packet that can be read";
+    let unread = "without an IP packet that can be read";
     for (name, frame, expected) in [
-        ("fragment", fragment(), "1 fragmented IP datagrams are incomplete"),
+        ("fragment", fragment(), "1 fragmented IP datagram not read"),
         ("wire", with_type(0x8847, &[&label[..], &[0; 40]].concat()), unread),
         ("macsec", with_type(0x88E5, &[0x0C, 0, 0, 0, 0, 1, 9, 9, 9, 9]), unread),
         ("ipsec", with_type(0x0800, &ip(50, &[0, 0, 0, 7, 0, 0, 0, 1, 9, 9])), unread),
@@ -162,7 +162,7 @@ fn other_readers_of_captures_tell_what_is_missing_too() {
     ] {
         let run =
             |capture: &str| tickwire(&command.replace("{t}", &templates).replace("{c}", capture));
-        let expected = "1 fragmented IP datagrams are incomplete: their data are missing";
+        let expected = "1 fragmented IP datagram not read: not all fragments were captured";
         let [whole, lacking] = [run(&whole), run(&lacking)];
         assert!(!whole.err.contains(expected), "{command}: {}", whole.err);
         assert!(lacking.err.contains(expected), "{command}: {}", lacking.err);

@@ -325,7 +325,7 @@ fn a_capture_that_has_less_than_before_loses_its_files() {
     assert_eq!(export().status, 1);
     let again = export();
     assert_eq!(again.status, 1, "it still has errors: {}", again.err);
-    assert!(again.err.contains("exported before, with 1 errors"), "{}", again.err);
+    assert!(again.err.contains("exported before, with 1 error"), "{}", again.err);
     file(&d, "c.bin", &u32be(&[OTHER]));
     assert_eq!(export().status, 0);
     assert_eq!(files_in(&out), [out.join("Other/c.bin.parquet"), out.join("manifest.json")]);

@@ -560,7 +560,7 @@ fn all_journals_of_a_folder_are_told() {
     };
     let (status, said) = list();
     assert_eq!(status, Some(0), "{said}");
-    assert_eq!(said.matches("1 messages in 1 commits").count(), 2, "{said}");
+    assert_eq!(said.matches("1 message in 1 commit").count(), 2, "{said}");
     for name in
         ["A-B.journal\n", "A-B.journal.archive-00000001\n", "A-B.journal.archive-00000002\n"]
     {

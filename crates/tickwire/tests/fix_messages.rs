@@ -219,7 +219,7 @@ fn messages_come_out_of_a_capture() {
     std::fs::write(&path, capture.into_inner()).expect("written");
     let run = tickwire(&format!("fix validate {}", path.display()));
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
-    assert!(run.out.contains("1 messages, 0 wrong"), "{}", run.out);
+    assert!(run.out.contains("1 message, 0 wrong"), "{}", run.out);
 }
 
 #[test]

@@ -162,3 +162,18 @@ fn receive_shows_the_topics_that_it_publishes() {
         "{metrics}"
     );
 }
+
+#[test]
+fn metrics_at_the_port_of_the_monitor_are_refused_with_the_reason() {
+    let file = support::templates("simple");
+    for command in [
+        format!("receive -t {file}"),
+        "subscribe --transport shm".to_owned(),
+        format!("publish -t {file}"),
+        "fix server".to_owned(),
+    ] {
+        let run = support::tickwire(&format!("{command} --metrics 24987 --monitor 24987"));
+        assert_eq!(run.status, 2, "{command}: {}", run.err);
+        assert!(run.err.contains("the monitor serves /metrics too"), "{command}: {}", run.err);
+    }
+}

@@ -246,7 +246,7 @@ fn times_that_go_back_are_told() {
     let times = [5_000_000, 3_000_000, 6_000_000];
     let datagrams = times.map(|ns| (ns, "239.1.1.1:5000", packet.as_slice()));
     let file = support::file(&d, "back.pcap", &support::timed_pcap(datagrams));
-    let told = "1 packets have a time before that of an earlier packet, by up to 2ms";
+    let told = "1 packet with a time before that of an earlier packet, by up to 2ms";
     let to = endpoint(21_060);
     let templates = support::templates("simple");
     for command in [
@@ -257,4 +257,45 @@ fn times_that_go_back_are_told() {
         let run = tickwire(&command);
         assert!(run.err.contains(told), "{command}: {}", run.err);
     }
+}
+
+#[test]
+fn packets_of_a_capture_with_several_destinations_go_to_their_lines() {
+    let directory = directory("multicast_several");
+    let (a, b) = (endpoint(21_070), endpoint(21_071));
+    let (to_a, to_b) = (a.address().to_string(), b.address().to_string());
+    let datagrams: Vec<(&str, &[u8])> = vec![
+        (&to_a, b"a1"),
+        ("10.9.9.9:53", b"dns"),
+        (&to_b, b"b1"),
+        (&to_a, b"a2"),
+        (&to_b, b"b2"),
+    ];
+    let capture = support::file(&directory, "day.pcap", &support::pcap(&datagrams));
+    let send = |options: &str| tickwire(&format!("multicast -f {capture} -s 20us {options}"));
+    let (mut on_a, mut on_b) = (receiver(a), receiver(b));
+    let line_a = format!("-a {} -p {}", a.group, a.port);
+    let run = send(&format!("{line_a} --group-b {} --port-b {}", b.group, b.port));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(arrived(&mut on_a), [b"a1", b"a2"]);
+    assert_eq!(arrived(&mut on_b), [b"b1", b"b2"]);
+    // Line B without packets of its own carries those of line A.
+    let elsewhere = endpoint(21_072);
+    let mut on_b = receiver(elsewhere);
+    let run = send(&format!("{line_a} --group-b {} --port-b {}", b.group, elsewhere.port));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(arrived(&mut on_a), [b"a1", b"a2"]);
+    assert_eq!(arrived(&mut on_b), [b"a1", b"a2"]);
+    // One line, whose packets are chosen by their destination in the capture.
+    let run = send(&format!("{line_a} --capture-port 53"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(arrived(&mut on_a), [b"dns"]);
+    let run = send("-a 239.254.0.1 -p 21072");
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("has packets to several destinations"), "{}", run.err);
+    assert!(run.err.contains(&format!("2 to {to_a}")), "{}", run.err);
+    assert!(run.err.contains("--capture-address and --capture-port"), "{}", run.err);
+    let run = send(&format!("{line_a} --capture-port 9999"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains(&format!("2 to {to_a}")), "{}", run.err);
 }

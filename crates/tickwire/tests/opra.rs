@@ -187,7 +187,7 @@ fn a_wrong_packet_is_named_and_the_next_one_decoded() {
     for text in [
         "packet 0 (file offset 4): message 0 at offset 17: end of input",
         "warning: sequence number of the header is 99, of the first message 7",
-        "2 packets, 1 messages; 1 errors, 1 warnings",
+        "2 packets, 1 message; 1 error, 1 warning",
     ] {
         assert!(run.err.contains(text), "{}", run.err);
     }
@@ -250,7 +250,7 @@ fn lines_come_out_once_and_what_both_sides_lost_is_reported() {
     assert_eq!(run.status, 1, "{}", run.err);
     assert!(run.err.contains("are missing on both sides"), "{}", run.err);
     assert!(run.err.contains("2 lines; A received"), "{}", run.err);
-    assert!(run.err.contains("1 gaps of"), "{}", run.err);
+    assert!(run.err.contains("1 gap of"), "{}", run.err);
     // Different seeds give each line different numbers, which rise by one except at the gap.
     let seq_nums: Vec<u64> =
         run.json_lines().iter().filter_map(|message| message["seq"].as_u64()).collect();

@@ -158,8 +158,8 @@ fn gaps_are_told_and_packets_that_cannot_be_decoded_are_status_1() {
         let (status, out, log) = receiving.finish();
         assert_eq!(status, expected, "{log}");
         assert!(log.contains("are missing on both sides"), "{log}");
-        assert!(log.contains("; 1 gaps of ") && out.lines().count() > 50, "{log}");
-        assert!(!bad || log.contains(" 1 errors"), "{log}");
+        assert!(log.contains("; 1 gap of ") && out.lines().count() > 50, "{log}");
+        assert!(!bad || log.contains(" 1 error"), "{log}");
     }
 }
 

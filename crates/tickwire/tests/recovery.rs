@@ -44,7 +44,7 @@ fn a_stream_goes_on_behind_the_block_of_a_bad_message() {
     let place = "packet 0 (file offset 0), stream offset 6, in the message at 5: D9: byte 1";
     assert!(run.err.contains(place), "{}", run.err);
     assert!(run.err.contains("template id 5") && run.err.contains("; 3 bytes skipped"));
-    assert!(run.err.contains("1 blocks skipped because an earlier one failed"), "{}", run.err);
+    assert!(run.err.contains("1 block skipped because an earlier one failed"), "{}", run.err);
     assert!(run.err.contains("3 messages, 20 bytes; 2 blocks skipped"), "{}", run.err);
 }
 

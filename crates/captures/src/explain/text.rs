@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::lines::{Emphasis, Line, TITLES, hex};
 use super::{Explained, Part, Stopped};
+use tickwire_feed::counted;
 
 /// Widest value that the dictionary column makes room for.
 const VALUE_WIDTH_MAX: usize = 28;
@@ -55,7 +56,7 @@ fn write_message(
 pub(super) fn title(message: &Explained<'_>) -> String {
     let offset = message.offset;
     match message.len {
-        Some(len) => format!("message at offset {offset}, {len} bytes"),
+        Some(len) => format!("message at offset {offset}, {}", counted(len, "byte")),
         None => format!("message at offset {offset}"),
     }
 }

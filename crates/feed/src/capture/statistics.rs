@@ -1,5 +1,7 @@
 //! Counters of a reader.
 
+use crate::counted;
+
 /// Counters of one reader since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -46,16 +48,17 @@ impl Statistics {
     /// Returns the parts of the capture that cannot be returned as packets, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         let missing = [
-            (self.fragmented_given_up, "fragmented IP datagrams are incomplete"),
+            (self.fragmented_given_up, "fragmented IP datagram", "not all fragments were captured"),
             (
                 self.unknown_inside,
-                "frames of MPLS, PPPoE or a tunnel carry no IP packet that can be read",
+                "frame",
+                "MPLS, PPPoE or a tunnel without an IP packet that can be read",
             ),
-            (self.link_type_unknown, "frames are of an interface of unknown link type"),
-            (self.malformed, "frames contradict themselves"),
+            (self.link_type_unknown, "frame", "its interface has an unknown link type"),
+            (self.malformed, "frame", "lengths or headers contradict each other"),
         ];
-        let missing = missing.into_iter().filter(|(count, _)| *count > 0);
-        missing.map(|(count, what)| format!("{count} {what}: their data are missing"))
+        let missing = missing.into_iter().filter(|(count, ..)| *count > 0);
+        missing.map(|(count, noun, why)| format!("{} not read: {why}", counted(count, noun)))
     }
 
     /// Returns a sentence if times go back. The order of the file counts everywhere: clocks do not go
@@ -64,9 +67,9 @@ impl Statistics {
         let by = std::time::Duration::from_nanos(self.times_back_by_max_ns);
         (self.times_back > 0).then(|| {
             format!(
-                "{} packets have a time before that of an earlier packet, by up to {by:?}: the order of \
-                 the file counts",
-                self.times_back
+                "{} with a time before that of an earlier packet, by up to {by:?}: the order of the \
+                 file counts",
+                counted(self.times_back, "packet")
             )
         })
     }

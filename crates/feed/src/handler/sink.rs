@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::Source;
 use crate::arbiter::{Gap, Line, LineEvent};
+use crate::counted;
 use crate::framing::FramingError;
 use crate::market::{MarketDataError, MarketEvent, Snapshot};
 use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
@@ -116,7 +117,7 @@ impl fmt::Display for Fault<'_> {
             Self::Framing { source, error } => write!(f, "{source}: {error}"),
             Self::MarketData { seq_num, error, .. } => write!(f, "{}: {error}", of(seq_num)),
             Self::NoSeqNum { source, len } => {
-                write!(f, "{source}: {len} bytes without a sequence number, dropped")
+                write!(f, "{source}: {} without a sequence number, dropped", counted(*len, "byte"))
             }
             Self::Misnumbered { seq_num, own, .. } => {
                 write!(f, "packet {seq_num}: its first message has the sequence number {own}")

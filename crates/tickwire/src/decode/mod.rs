@@ -32,7 +32,6 @@ use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
 use tickwire_feed::framing::Framing;
-use tickwire_feed::framing::detect::doubt;
 use tickwire_text::{Column, Csv, Fix, JsonLines, MessageWriter, Plain, Separator};
 
 /// Maximum number of threads: more than machines have cores, fewer than a process may start.
@@ -51,7 +50,7 @@ enum OutputFormat {
     Fix,
     /// Text for people: a heading per message and one line per entry.
     Text,
-    /// A table of message counts by template, and the decoding speed.
+    /// Tables of message counts by template and, if there are several, by destination; the decoding speed.
     Summary,
 }
 
@@ -191,7 +190,10 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     if args.framing.is_auto() {
         decoder = decoder.check_values();
     }
-    run.decode_all(&mut decoder, reader, stands_alone(&framing))?;
+    let read = run.decode_all(&mut decoder, reader, stands_alone(&framing))?;
+    if let Some(text) = args.input.none_selected(&read) {
+        run.report.error(&text);
+    }
     report_doubt(&mut run.report, &program, &framing, &run.sample);
     run.finish(args.quiet);
     Ok(Outcome::flawed_if(run.report.is_flawed()))
@@ -202,9 +204,14 @@ pub fn select(program: &Program, names: &[String]) -> Result<Selection, Failure>
     Selection::new(program, names).map_err(|unknown| Failure::Usage(unknown.to_string()))
 }
 
-/// Warns if another framing or reset policy fits the values or errors better.
-fn report_doubt(report: &mut Report<'_>, program: &Program, framing: &Framing, sample: &Sample) {
-    if let Some(doubt) = doubt(sample.packets(), program.set(), framing) {
+/// Warns if another framing or reset policy fits the values or errors of a channel better.
+pub fn report_doubt(
+    report: &mut Report<'_>,
+    program: &Program,
+    framing: &Framing,
+    sample: &Sample,
+) {
+    for doubt in sample.doubts(program.set(), framing) {
         report.remark(&format!("warning: {doubt}"));
     }
 }

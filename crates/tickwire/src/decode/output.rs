@@ -4,6 +4,7 @@ use super::summary::Summary;
 use std::io::{self, Write};
 use std::time::Duration;
 use tickwire_fast::Message;
+use tickwire_feed::capture::Packet;
 use tickwire_text::{Header, MessageWriter};
 
 /// Takes decoded messages and writes them somewhere.
@@ -15,12 +16,19 @@ pub enum Output {
 }
 
 impl Output {
+    /// Counts a packet, for a summary.
+    pub fn count_packet(&mut self, packet: &Packet<'_>) {
+        if let Self::Summary(summary) = self {
+            summary.count_packet(packet.destination);
+        }
+    }
+
     /// Writes or counts one message.
     pub fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
         match self {
             Self::Messages(writer) => writer.write_message(header, message),
             Self::Summary(summary) => {
-                summary.count(message, header.len.unwrap_or_default());
+                summary.count(message, header);
                 Ok(())
             }
         }

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use tickwire_captures::{Lost, MessagePlace, PacketPlace};
 use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
+use tickwire_feed::counted;
 use tickwire_feed::framing::detect::Unproven;
 
 /// Errors printed one by one; the rest is only counted.
@@ -98,9 +99,11 @@ impl Skipped {
 
     fn text(&self) -> String {
         match (self.packets, self.blocks) {
-            (packets, 0) => format!("{packets} packets"),
-            (0, blocks) => format!("{blocks} blocks"),
-            (packets, blocks) => format!("{packets} packets and {blocks} blocks"),
+            (packets, 0) => counted(packets, "packet"),
+            (0, blocks) => counted(blocks, "block"),
+            (packets, blocks) => {
+                format!("{} and {}", counted(packets, "packet"), counted(blocks, "block"))
+            }
         }
     }
 }
@@ -178,7 +181,8 @@ impl<'r> Report<'r> {
             Some(limit) => format!(" (the limit is {limit})"),
             None => advice(error).to_owned(),
         };
-        self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} bytes skipped"));
+        let bytes = counted(bytes, "byte");
+        self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} skipped"));
     }
 
     /// Reports a message whose bytes do not confirm its values under the detected framing.
@@ -191,7 +195,8 @@ impl<'r> Report<'r> {
         };
         self.counts.skipped.add(lost);
         let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
-        self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; split the capture before this packet and decode both parts, or name --framing and --reset; {bytes} bytes skipped"));
+        let bytes = counted(bytes, "byte");
+        self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; split the capture before this packet and decode both parts, or name --framing and --reset; {bytes} skipped"));
     }
 
     /// Reports a packet that was skipped for a reason other than a message in it.
@@ -252,7 +257,7 @@ impl<'r> Report<'r> {
         let Counts { packets, messages, bytes, skipped, waiting, errors } = self.counts;
         let hidden = errors.saturating_sub(ERRORS_SHOWN_MAX);
         if hidden > 0 {
-            self.remark(&format!("{hidden} more errors not shown"));
+            self.remark(&format!("{} not shown", counted(hidden, "more error")));
         }
         if !waiting.is_none() {
             self.remark(&format!(
@@ -265,7 +270,10 @@ impl<'r> Report<'r> {
         }
         if !quiet || self.is_flawed() {
             self.remark(&format!(
-                "{packets} packets, {messages} messages, {bytes} bytes; {} skipped",
+                "{}, {}, {}; {} skipped",
+                counted(packets, "packet"),
+                counted(messages, "message"),
+                counted(bytes, "byte"),
                 skipped.text()
             ));
         }

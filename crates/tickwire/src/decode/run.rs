@@ -11,7 +11,7 @@ use tickwire_captures::{
     CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection, SequenceGaps,
 };
 use tickwire_fast::{Decoded, Error, Findings, Program};
-use tickwire_feed::capture::{CaptureReader, Packet};
+use tickwire_feed::capture::{CaptureReader, Packet, Statistics};
 use tickwire_feed::framing::detect::Unproven;
 use tickwire_text::Header;
 
@@ -36,13 +36,13 @@ pub struct Run<'r> {
 
 impl Run<'_> {
     /// Decodes until the capture, the wanted packets or the limit ends. With `stands_alone` each packet can be
-    /// decoded without the earlier ones.
+    /// decoded without the earlier ones. Returns the counters of the reader.
     pub fn decode_all(
         &mut self,
         decoder: &mut CaptureDecoder,
         mut reader: CaptureReader<impl Read>,
         stands_alone: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<Statistics, Failure> {
         let mut time = Duration::ZERO;
         let mut read = 0;
         let mut is_cut_short = false;
@@ -76,7 +76,7 @@ impl Run<'_> {
         self.report.capture(reader.statistics());
         self.output.finish(self.timed.then_some(time))?;
         self.findings = decoder.findings();
-        Ok(())
+        Ok(*reader.statistics())
     }
 
     /// Decodes a packet.
@@ -87,6 +87,7 @@ impl Run<'_> {
     ) -> Result<(), Failure> {
         if self.packets.contains(packet.index) {
             self.report.counts.packet(packet);
+            self.output.count_packet(packet);
         }
         decoder.decode(packet, self)
     }

@@ -101,6 +101,9 @@ impl Spread<'_> {
         out.flush()?;
         report.check_range(wanted, read);
         report.capture(reader.statistics());
+        if let Some(text) = args.input.none_selected(reader.statistics()) {
+            report.error(&text);
+        }
         report_doubt(&mut report, program, &framing, &sample);
         report.finish(&found, args.quiet);
         Ok(Outcome::flawed_if(report.is_flawed()))

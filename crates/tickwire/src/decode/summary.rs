@@ -1,16 +1,31 @@
-//! A table of the input's messages by template.
+//! Tables of the input's messages by template and by destination.
 
 use crate::table::{Align, Table};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tickwire_fast::{FieldValue, Message, Program, Record};
+use tickwire_text::Header;
 
-/// Counts messages by template and prints a table at the end.
+/// Most destinations that are counted separately; all further ones are counted in one row.
+const DESTINATIONS_MAX: usize = 1024;
+
+/// Counts messages by template, and by destination if there are several. Prints tables at the end.
 pub struct Summary<W> {
     out: W,
     program: Arc<Program>,
     counts: Vec<Count>,
+    by_destination: BTreeMap<Option<SocketAddr>, DestinationCount>,
+}
+
+/// Counters of one destination.
+#[derive(Clone, Copy, Debug, Default)]
+struct DestinationCount {
+    packets: u64,
+    messages: u64,
+    bytes: u64,
 }
 
 /// Counters of one template.
@@ -52,16 +67,32 @@ impl<W: Write> Summary<W> {
     /// Creates a summary of messages of `program`.
     pub fn new(out: W, program: Arc<Program>) -> Self {
         let counts = vec![Count::default(); program.templates().len()];
-        Self { out, program, counts }
+        Self { out, program, counts, by_destination: BTreeMap::new() }
     }
 
-    /// Counts a message of `len` bytes.
-    pub fn count(&mut self, message: &Message, len: usize) {
+    /// Counts a packet.
+    pub fn count_packet(&mut self, destination: Option<SocketAddr>) {
+        self.received(destination).packets += 1;
+    }
+
+    /// Counts a message.
+    pub fn count(&mut self, message: &Message, header: &Header<'_>) {
+        let len = header.len.unwrap_or_default();
         let entries = entries_of(message.root());
         self.counts[message.template_index()].add(entries, len);
+        let received = self.received(header.destination);
+        received.messages += 1;
+        received.bytes += len as u64;
     }
 
-    /// Prints the table, and the speed if `time` was measured.
+    fn received(&mut self, destination: Option<SocketAddr>) -> &mut DestinationCount {
+        let is_full = self.by_destination.len() >= DESTINATIONS_MAX;
+        let is_known = self.by_destination.contains_key(&destination);
+        let counted_as = if is_full && !is_known { None } else { destination };
+        self.by_destination.entry(counted_as).or_default()
+    }
+
+    /// Prints the tables, and the speed if `time` was measured.
     pub fn finish(&mut self, time: Option<Duration>) -> io::Result<()> {
         let mut table = Table::new(&[
             ("template", Align::Left),
@@ -83,6 +114,9 @@ impl<W: Write> Summary<W> {
         let total = Count::total(&self.counts);
         table.row(count_cells("total".to_owned(), String::new(), &total));
         self.out.write_all(table.to_string().as_bytes())?;
+        if self.by_destination.len() > 1 {
+            write!(self.out, "\n{}", self.destinations())?;
+        }
         if let Some(time) = time.filter(|time| total.messages > 0 && !time.is_zero()) {
             writeln!(
                 self.out,
@@ -93,6 +127,20 @@ impl<W: Write> Summary<W> {
             )?;
         }
         self.out.flush()
+    }
+}
+
+impl<W> Summary<W> {
+    fn destinations(&self) -> Table {
+        let columns = ["packets", "messages", "bytes"].map(|name| (name, Align::Right));
+        let mut table = Table::new(&[&[("destination", Align::Left)][..], &columns].concat());
+        for (destination, received) in &self.by_destination {
+            let name = destination.map_or("others".to_owned(), |address| address.to_string());
+            let DestinationCount { packets, messages, bytes } = *received;
+            let counts = [packets, messages, bytes].map(|count| count.to_string());
+            table.row([name].into_iter().chain(counts).collect());
+        }
+        table
     }
 }
 

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::units::{Span, span_in};
 use std::sync::{Arc, Mutex, PoisonError};
 use tickwire_distribution::TopicSet;
+use tickwire_feed::counted;
 use tickwire_net::Stop;
 
 /// Options of publishing what is received.
@@ -116,7 +117,7 @@ impl Bus {
         let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;
         let counters = outlets.counters();
         let (written, dropped) = (counters.written(), counters.dropped);
-        tell!("tickwire: {written} samples published, {dropped} dropped");
+        tell!("tickwire: {} published, {dropped} dropped", counted(written, "sample"));
         if !is_acknowledged {
             tell!("tickwire: not all subscribers acknowledged everything within --patience");
         }

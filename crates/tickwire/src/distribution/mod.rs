@@ -20,12 +20,14 @@ pub use topic_metrics::TopicMetrics;
 pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};
 
 use crate::console::tell;
+use crate::decode::select;
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
 use tickwire_distribution::TopicSet;
-use tickwire_distribution::templates::Misshape;
+use tickwire_distribution::templates::{Misshape, TemplateSamples};
+use tickwire_fast::Program;
 
 /// The failure of a call that the transport rejected.
 pub fn refused(error: &impl std::error::Error) -> Failure {
@@ -33,9 +35,20 @@ pub fn refused(error: &impl std::error::Error) -> Failure {
 }
 
 /// The failure of templates that cannot be mapped to types.
-pub fn misshapen(all: &[Misshape]) -> Failure {
+fn misshapen(all: &[Misshape]) -> Failure {
     let told: Vec<String> = all.iter().map(|one| format!("  {one}")).collect();
     Failure::Data(format!("the templates cannot be mapped to types:\n{}", told.join("\n")))
+}
+
+/// The samples of the named templates, of all if none is named.
+pub fn template_samples(
+    program: &Program,
+    key: Option<&str>,
+    templates: &[String],
+) -> Result<TemplateSamples, Failure> {
+    let selected = select(program, templates)?.templates(program);
+    TemplateSamples::bind_selected(program, key, |index| selected.contains(&index))
+        .map_err(|all| misshapen(&all))
 }
 
 /// Prints progress: to standard output, or to standard error if standard output is for the report.

@@ -6,7 +6,7 @@ use super::table_files::{TableFiles, Target};
 use super::tables::{SharedTables, Tables};
 use super::text::TextFile;
 use crate::console::tell;
-use crate::decode::{Output, Report, Run};
+use crate::decode::{Output, Report, Run, report_doubt};
 use crate::failure::Failure;
 use crate::files;
 use crate::options::{CaptureArgs, DecoderArgs, InputArgs, reset_policy};
@@ -22,7 +22,6 @@ use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
-use tickwire_feed::framing::detect::doubt;
 use tickwire_text::MessageWriter;
 
 /// Number of packets, from the first, whose values are checked for plausibility.
@@ -206,10 +205,12 @@ impl Job<'_> {
         if self.checks_values {
             decoder = decoder.check_values();
         }
-        run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
-        if let Some(doubt) = doubt(run.sample.packets(), self.program.set(), &self.framing) {
-            run.report.remark(&format!("warning: {doubt}"));
+        let read = run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
+        // No error: of several captures, some may have none of these packets.
+        if let Some(text) = input.none_selected(&read) {
+            run.report.remark(&text);
         }
+        report_doubt(&mut run.report, &self.program, &self.framing, &run.sample);
         if State::of(capture)? != *state {
             run.report.error(
                 "the capture changed while it was read: export it again when it is complete",

@@ -23,6 +23,7 @@ use tickwire_arrow::{
     Decimals, FileFormat, PartitionKey, Partitioning, Rows, SchemaRef, Table, TableOptions,
 };
 use tickwire_fast::{CompileOptions, Program};
+use tickwire_feed::counted;
 
 /// Maximum number of threads.
 const THREADS_MAX: usize = 256;
@@ -364,7 +365,7 @@ impl ExportArgs {
             return;
         }
         for (table, rows) in &exported.rows {
-            tell!("{}: {rows} rows of {table}", exported.name);
+            tell!("{}: {} of {table}", exported.name, counted(*rows, "row"));
         }
     }
 }

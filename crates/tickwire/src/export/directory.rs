@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use tickwire_arrow::{FileFormat, PartitionKey};
+use tickwire_feed::counted;
 
 /// Output directory and its settings.
 pub struct Directory<'a> {
@@ -47,7 +48,11 @@ impl Directory<'_> {
             match manifest.errors_of(capture, &state).filter(|_| self.again == Again::Resume) {
                 Some(0) => {}
                 Some(errors) => {
-                    tell!("{}: exported before, with {errors} errors", capture.display());
+                    tell!(
+                        "{}: exported before, with {}",
+                        capture.display(),
+                        counted(errors, "error")
+                    );
                     outcome = Outcome::Flawed;
                 }
                 None => left.push((capture.as_path(), name)),

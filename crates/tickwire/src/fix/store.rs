@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tickwire_feed::counted;
 use tickwire_fix::UtcTimestamp;
 use tickwire_fix_session::{StoreError, StoreReport, check_store, cut_store, store_files};
 
@@ -149,8 +150,10 @@ fn print(out: &mut dyn Write, report: &StoreReport) -> Result<(), Failure> {
     )?;
     writeln!(
         out,
-        "  {} messages in {} commits, {} bytes",
-        report.messages, report.frames, report.whole
+        "  {} in {}, {}",
+        counted(report.messages, "message"),
+        counted(report.frames, "commit"),
+        counted(report.whole, "byte")
     )?;
     let advice = "the store is not opened; restore the file from a copy, or agree with the counterparty on sequence numbers and discard everything after the last complete commit (tickwire fix store cut FILE)";
     match (report.damaged, report.resumes) {

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use clap::Args;
 use std::io::Write;
+use tickwire_feed::counted;
 use tickwire_fix::{Message, Reader, Tag, Validator};
 use tickwire_fix_text::{Versions, examined, explained};
 
@@ -45,7 +46,7 @@ pub fn run(args: &ValidateArgs) -> Result<Outcome, Failure> {
         }
         Ok(())
     })?;
-    writeln!(out, "{name}: {count} messages, {errors} wrong")?;
+    writeln!(out, "{name}: {}, {errors} wrong", counted(count, "message"))?;
     out.flush()?;
     if count == 0 {
         return Err(Failure::Data(format!("{name}: no message found: none begins with 8=FIX")));

@@ -20,9 +20,9 @@ use tickwire_net::replay::Pace;
 /// duplicate, reorder and delay packets, drift or be silent. Snapshots can be lost or late. The
 /// same seed gives the same faults. An option `A[,B]` takes one value for both lines or one for each.
 ///
-/// All packets of a file are sent to its line, whatever their destination in the capture. If a
-/// capture has several lines, send each by a command of its own with --capture-address,
-/// --capture-port and --original.
+/// If a capture has packets to several destinations, each line carries those to its own group and
+/// port, with --line-b also those of line B. --capture-address and --capture-port choose the packets
+/// of one destination, which may differ from that of the line.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.

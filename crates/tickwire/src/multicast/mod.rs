@@ -7,6 +7,7 @@ mod report;
 pub use args::MulticastArgs;
 
 use crate::console::tell;
+use crate::destinations::{destinations_of, destinations_text};
 use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -14,8 +15,9 @@ use crate::progress::Progress;
 use published::Published;
 use report::Report;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::Path;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Packet};
 use tickwire_net::affinity;
 use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
@@ -27,11 +29,14 @@ use tickwire_telemetry::metrics::Metrics;
 const SNAPSHOTS: &str = "snapshots";
 /// Packets of line A for each snapshot packet if a capture has no times, as `generate cme` writes them.
 const SNAPSHOT_EVERY: u32 = 20;
+/// Packets of a capture, from its first, whose destinations are examined.
+const PACKETS_EXAMINED: u64 = 1_000_000;
 
 /// Runs the command.
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let args = &args.over_channel()?;
     args.check_json()?;
+    args.metrics().check_beside(args.monitor())?;
     let stop = stop_on_signals(&args.parent)?;
     if let Some(cpu) = args.cpu {
         affinity::pin_current_thread(cpu)
@@ -88,8 +93,10 @@ pub struct Feed<'a> {
     endpoint: Endpoint,
     faults: Faults,
     seed: u64,
-    /// Its capture; `None` sends the packets of line A's capture.
+    /// Its capture; `None` sends the packets of line A.
     file: Option<&'a Path>,
+    /// The destination of its packets in the capture; `None` sends all packets.
+    captured_as: Option<SocketAddr>,
 }
 
 impl Feed<'_> {
@@ -101,27 +108,82 @@ impl Feed<'_> {
     }
 }
 
-/// Line A first, then B and the snapshots if requested.
+/// Line A first, then B and the snapshots if requested. Packets of a capture with several destinations are
+/// assigned to the lines of these addresses.
 fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let endpoints = args.endpoints()?;
     let file = Some(args.file.as_path());
     let (endpoint, seed) = (endpoints.a, line_seed(args.seed, 0));
-    let a = Feed { name: "A", endpoint, faults: args.faults(0), seed, file };
-    let b = endpoints.b.map(|endpoint| Feed {
-        name: "B",
-        endpoint,
-        faults: args.faults(1),
-        seed: line_seed(args.seed, 1),
-        file: args.file_b.as_deref(),
+    let captured_as = assigned(args, &args.file, endpoint)?;
+    let a = Feed { name: "A", endpoint, faults: args.faults(0), seed, file, captured_as };
+    let b = endpoints.b.map(|endpoint| {
+        let (file, captured_as) = match args.file_b.as_deref() {
+            Some(path) => (Some(path), assigned(args, path, endpoint)?),
+            // Line B of the capture of line A. Without packets to its address it carries those of line A.
+            None if captured_as.is_some() => {
+                let captured_as = assigned(args, &args.file, endpoint).ok().flatten();
+                (file.filter(|_| captured_as.is_some()), captured_as)
+            }
+            None => (None, None),
+        };
+        let (faults, seed) = (args.faults(1), line_seed(args.seed, 1));
+        Ok(Feed { name: "B", endpoint, faults, seed, file, captured_as })
     });
-    let snapshots = endpoints.snapshots.map(|endpoint| Feed {
-        name: SNAPSHOTS,
-        endpoint,
-        faults: args.snapshot_faults(),
-        seed: args.seed,
-        file: args.snapshots.as_deref(),
+    let snapshots = endpoints.snapshots.map(|endpoint| {
+        let (faults, seed, file) = (args.snapshot_faults(), args.seed, args.snapshots.as_deref());
+        let captured_as = match file {
+            Some(path) => assigned(args, path, endpoint)?,
+            None => None,
+        };
+        Ok(Feed { name: SNAPSHOTS, endpoint, faults, seed, file, captured_as })
     });
-    Ok([Some(a), b, snapshots].into_iter().flatten().collect())
+    [Some(Ok(a)), b, snapshots].into_iter().flatten().collect()
+}
+
+/// Returns the destination of the packets of a capture that are sent to `endpoint`: its own address if the
+/// capture has packets to several destinations, `None` for all packets. Refuses a capture that has several, but not
+/// that one, and a choice that no packet has. Standard input is read once, so its packets are not examined.
+fn assigned(
+    args: &MulticastArgs,
+    path: &Path,
+    endpoint: Endpoint,
+) -> Result<Option<SocketAddr>, Failure> {
+    if files::is_standard(path) {
+        return Ok(None);
+    }
+    let quiet = Progress::none();
+    let mut reader = open(args, path, None, &quiet)?;
+    let is_sent = |packet: &Packet<'_>| packet.stream.is_none();
+    let found = destinations_of(&mut reader, PACKETS_EXAMINED, is_sent);
+    let address = SocketAddr::from(endpoint.address());
+    if found.contains_key(&address) && found.len() > 1 {
+        return Ok(Some(address));
+    }
+    let read = reader.statistics();
+    let is_none_chosen = read.packets == 0 && read.filtered_out > 0;
+    if found.len() <= 1 && !is_none_chosen {
+        return Ok(None);
+    }
+    let listed = if is_none_chosen {
+        destinations_of(
+            &mut open_whole(args, path, CaptureOptions::new(), &quiet)?,
+            PACKETS_EXAMINED,
+            is_sent,
+        )
+    } else {
+        found
+    };
+    let listed = destinations_text(listed.into_iter()).unwrap_or_default();
+    let name = files::name_of(path);
+    Err(Failure::Usage(match is_none_chosen {
+        true => {
+            format!("{name}: no packet is sent to --capture-address and --capture-port. {listed}")
+        }
+        false => format!(
+            "{name} has packets to several destinations, but none to {address}. {listed}. Choose those of a \
+             line with --capture-address and --capture-port, or name their group and port with -a and -p"
+        ),
+    }))
 }
 
 /// The captures and the lines that carry them, in the order of the feeds that have a capture. Captures are aligned by
@@ -139,7 +201,8 @@ fn tracks(
         let without = (1..feeds.len()).filter(|&other| index == 0 && feeds[other].file.is_none());
         let lines: Vec<usize> = std::iter::once(index).chain(without).collect();
         let quiet = Progress::none();
-        let reader = open(args, file, if index == 0 { progress } else { &quiet })?;
+        let shown = if index == 0 { progress } else { &quiet };
+        let reader = open(args, file, feed.captured_as, shown)?;
         let every = match feed.name {
             SNAPSHOTS if !is_original => packets_a_snapshot(args, file)?,
             _ => None,
@@ -163,20 +226,31 @@ fn packets_a_snapshot(args: &MulticastArgs, snapshots: &Path) -> Result<Option<u
     Ok((!are_timed).then_some(SNAPSHOT_EVERY))
 }
 
+/// Opens a capture for the packets to one destination, or for those that the options choose.
 fn open(
     args: &MulticastArgs,
     path: &Path,
+    captured_as: Option<SocketAddr>,
     progress: &Progress,
 ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
     let mut options = CaptureOptions::new();
-    if let Some(format) = args.input_format {
-        options = options.format(format);
-    }
-    if let Some(port) = args.capture_port {
+    if let Some(port) = captured_as.map(|address| address.port()).or(args.capture_port) {
         options = options.destination_port(port);
     }
-    if let Some(address) = args.capture_address {
+    if let Some(address) = captured_as.map(|address| address.ip()).or(args.capture_address) {
         options = options.destination_address(address);
+    }
+    open_whole(args, path, options, progress)
+}
+
+fn open_whole(
+    args: &MulticastArgs,
+    path: &Path,
+    mut options: CaptureOptions,
+    progress: &Progress,
+) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+    if let Some(format) = args.input_format {
+        options = options.format(format);
     }
     if !files::is_standard(path) {
         options = options.file_name(path.to_string_lossy());
@@ -200,7 +274,7 @@ fn start_of(args: &MulticastArgs, path: &Path) -> Result<CaptureStart, Failure> 
     if files::is_standard(path) {
         return Ok(CaptureStart::Unknown);
     }
-    let mut reader = open(args, path, &Progress::none())?;
+    let mut reader = open(args, path, None, &Progress::none())?;
     let packet = reader.next_packet();
     let packet = packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
     Ok(match packet.map(|packet| packet.timestamp_ns) {

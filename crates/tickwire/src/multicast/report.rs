@@ -7,6 +7,7 @@ use crate::table::{Align, Table};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
+use tickwire_feed::counted;
 use tickwire_net::histogram::Summary;
 use tickwire_net::inject::FaultCounters;
 use tickwire_net::multicast::Endpoint;
@@ -89,16 +90,16 @@ impl Report {
         writeln!(out)?;
         writeln!(
             out,
-            "{} packets in {seconds:.3} s, {:.0} a second; late by {} us (p50), {} (p99), {} (max)",
-            self.packets,
+            "{} in {seconds:.3} s, {:.0} a second; late by {} us (p50), {} (p99), {} (max)",
+            counted(self.packets, "packet"),
             self.rate(),
             micros(self.late.p50_ns),
             micros(self.late.p99_ns),
             micros(self.late.max_ns)
         )?;
         if self.passed_over > 0 {
-            let count = self.passed_over;
-            writeln!(out, "{count} packets skipped: TCP, or truncated by the capture")?;
+            let count = counted(self.passed_over, "packet");
+            writeln!(out, "{count} skipped: TCP, or truncated by the capture")?;
         }
         if self.is_stopped {
             writeln!(out, "Stopped before the end.")?;

@@ -250,6 +250,7 @@ fn decode_all(
     if let Some(error) = broken {
         report.error(&error);
     }
-    reader.statistics().missing().for_each(|text| report.error(&text));
+    let none_selected = args.input.none_selected(reader.statistics());
+    reader.statistics().missing().chain(none_selected).for_each(|text| report.error(&text));
     Ok(())
 }

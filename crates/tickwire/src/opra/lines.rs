@@ -17,6 +17,7 @@ use tickwire_captures::not_a_datagram;
 use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
 use tickwire_feed::capture::{CaptureReader, Kind};
+use tickwire_feed::counted;
 use tickwire_feed::opra::{Event, LineHandler, Ports};
 use tickwire_net::Stop;
 
@@ -331,16 +332,15 @@ impl Feed<'_> {
         let first = |handler: &LineHandler, line| handler.arbiter().line_counters(line).first;
         if !quiet || self.gaps > 0 {
             self.report.print(&format!(
-                "{} lines; A received {} packets, {} of them first; B {}, {}; {} gaps of {} messages; {} \
-                 packets to other ports",
-                used.count(),
-                count(received, Line::A),
+                "{}; A received {}, {} of them first; B {}, {}; {} of {}; {} to other ports",
+                counted(used.count(), "line"),
+                counted(count(received, Line::A), "packet"),
                 count(first, Line::A),
                 count(received, Line::B),
                 count(first, Line::B),
-                self.gaps,
-                self.lost,
-                self.other_ports
+                counted(self.gaps, "gap"),
+                counted(self.lost, "message"),
+                counted(self.other_ports, "packet")
             ));
         }
         self.report.finish(quiet);

@@ -3,6 +3,7 @@
 use super::style::{Place, Style};
 use crate::progress::Progress;
 use clap::ValueEnum;
+use tickwire_feed::counted;
 use tickwire_opra::{Message, Summary};
 
 /// Number of errors, and of warnings, that are printed one by one; the rest is only counted.
@@ -144,8 +145,11 @@ impl<'r> Report<'r> {
         }
         if !quiet || self.errors.count > 0 {
             self.print(&format!(
-                "{} packets, {} messages; {} errors, {} warnings",
-                self.packets, self.messages, self.errors.count, self.warnings.count
+                "{}, {}; {}, {}",
+                counted(self.packets, "packet"),
+                counted(self.messages, "message"),
+                counted(self.errors.count, "error"),
+                counted(self.warnings.count, "warning")
             ));
         }
     }

@@ -17,6 +17,7 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use tickwire_distribution::market::best_price_sets;
 use tickwire_feed::arbiter::{ArbiterOptions, Line};
+use tickwire_feed::counted;
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_feed::opra::{Event, LineHandler, OpraSink, Ports};
 use tickwire_net::Stop;
@@ -312,11 +313,11 @@ impl Output<'_> {
             let side = |line: Line| {
                 let received: u64 = sum(&|handler| handler.arbiter().line_counters(line).received);
                 let first: u64 = sum(&|handler| handler.arbiter().line_counters(line).first);
-                format!("{line:?} received {received} packets, {first} of them first")
+                format!("{line:?} received {}, {first} of them first", counted(received, "packet"))
             };
             let [a, b] = Line::ALL.map(side);
-            let (gaps, lost) = (self.gaps, self.lost);
-            self.report.print(&format!("{a}; {b}; {gaps} gaps of {lost} messages"));
+            let (gaps, lost) = (counted(self.gaps, "gap"), counted(self.lost, "message"));
+            self.report.print(&format!("{a}; {b}; {gaps} of {lost}"));
         }
         self.report.finish(args.quiet);
     }

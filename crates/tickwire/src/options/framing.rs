@@ -4,9 +4,9 @@ use super::Reset;
 use crate::console::tell;
 use crate::failure::Failure;
 use std::str::FromStr;
-use tickwire_captures::Sample;
+use tickwire_captures::{FoundFraming, Sample};
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
-use tickwire_feed::framing::detect::{Restart, Unproven, detect};
+use tickwire_feed::framing::detect::{Restart, Unproven};
 use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
@@ -37,7 +37,8 @@ pub struct FramingArgs {
     /// moex-forts, b3-umdf, eurex-t7, cqg, szse-step, or none (the default). A description, such as
     /// preamble=5,seq=0:4:be,reset=packet. cme,envelope=counted is CME's TCP replay, with an
     /// encoded length before each packet. auto detects framing and reset from the packets to
-    /// the capture's first destination and prints them; if several fit, nothing is decoded.
+    /// one destination, the busiest that fits one, and prints them; if several fit, nothing is
+    /// decoded.
     #[arg(long, value_name = "PRESET|TEXT|auto")]
     framing: Option<FramingChoice>,
     /// When dictionaries are reset. Default: defined by the framing.
@@ -109,9 +110,10 @@ impl FramingArgs {
         set: &TemplateSet,
         name: &str,
     ) -> Result<Framing, Failure> {
-        let (framing, restart) = self.detected(sample, set, name)?;
+        let (framing, found) = self.detected(sample, set, name)?;
+        let restart = found.detected.restart.filter(|_| self.reset.is_none());
         let Some(Restart { packet, offset }) = restart else { return Ok(framing) };
-        let place = sample.place(packet).map_or_else(String::new, |place| place.to_string());
+        let place = found.channel.place(packet).map_or_else(String::new, |place| place.to_string());
         Err(Failure::Data(format!(
             "{name}: {place}: byte {offset}: {}; split the capture before this packet, or name --framing \
              and --reset",
@@ -124,25 +126,28 @@ impl FramingArgs {
         self.detected(sample, set, name).map(|(framing, _)| framing)
     }
 
-    fn detected(
+    /// Detects the framing, and sets the reset policy that is named.
+    fn detected<'s>(
         &self,
-        sample: &Sample,
+        sample: &'s Sample,
         set: &TemplateSet,
         name: &str,
-    ) -> Result<(Framing, Option<Restart>), Failure> {
+    ) -> Result<(Framing, FoundFraming<'s>), Failure> {
         if self.headers() != QuickFast::default() {
             return Err(Failure::Usage(
                 "--framing auto cannot be used with --pfix, --hfix, --hfast and others of their kind"
                     .to_owned(),
             ));
         }
-        let found = detect(sample.packets(), set)
-            .map_err(|undetected| Failure::Data(format!("{name}: {undetected}")))?;
-        tell!("{name}: found {found}");
-        Ok(match self.reset {
-            Some(reset) => (found.framing.reset(reset.into()), None),
-            None => (found.framing, found.restart),
-        })
+        let found =
+            sample.detect(set).map_err(|unknown| Failure::Data(format!("{name}: {unknown}")))?;
+        let detected = &found.detected;
+        match found.destination {
+            Some(destination) => tell!("{name}: packets to {destination}: found {detected}"),
+            None => tell!("{name}: found {detected}"),
+        }
+        let framing = detected.framing;
+        Ok((self.reset.map_or(framing, |reset| framing.reset(reset.into())), found))
     }
 
     fn headers(&self) -> QuickFast {

@@ -1,20 +1,24 @@
 //! Options for the input file and its format.
 
+use crate::destinations::{destinations_of, destinations_text};
 use crate::failure::Failure;
 use crate::files;
 use crate::output::SharedOutput;
 use crate::progress::Progress;
 use std::io::{Cursor, Read};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tickwire_captures::Sample;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Suffixes};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, Suffixes};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 
 /// Bytes of standard input that are read to detect its framing.
 const SAMPLE_BYTES_MAX: u64 = 8 << 20;
 /// Packets that are read to find those of one channel.
 const PACKETS_READ_MAX: usize = 50_000;
+
+/// Packets that are read to list the destinations of a file.
+const PACKETS_LISTED_MAX: u64 = 10_000_000;
 
 /// Bytes read from standard input to detect its framing.
 #[derive(Debug, Default)]
@@ -123,6 +127,34 @@ impl InputArgs {
             read += 1;
         }
         Ok((sample, replay))
+    }
+
+    /// Explains why no packet was read, if --port and --address exclude all of them: lists the destinations
+    /// of the file.
+    pub fn none_selected(&self, read: &Statistics) -> Option<String> {
+        let CaptureArgs { input_format, port, address } = self.capture;
+        let selected = match (address, port) {
+            (Some(address), Some(port)) => SocketAddr::new(address, port).to_string(),
+            (Some(address), None) => address.to_string(),
+            (None, Some(port)) => format!("port {port}"),
+            (None, None) => return None,
+        };
+        if read.packets > 0 || read.filtered_out == 0 {
+            return None;
+        }
+        let text = format!("no packet is sent to {selected}");
+        let all = CaptureArgs { input_format, port: None, address: None };
+        let path = self.path().filter(|path| !files::is_standard(path));
+        let reader = path.and_then(|path| Self::of(path, &all).open(&Progress::none()).ok());
+        let found = reader.and_then(|mut reader| {
+            destinations_text(
+                destinations_of(&mut reader, PACKETS_LISTED_MAX, |_| true).into_iter(),
+            )
+        });
+        Some(match found {
+            Some(found) => format!("{text}. {found}"),
+            None => format!("{text}, but {} to others", read.filtered_out),
+        })
     }
 
     fn open_from(

@@ -1,5 +1,6 @@
 //! Serving metrics.
 
+use super::MonitorArgs;
 use crate::failure::Failure;
 use tickwire_telemetry::http::{HttpAddress, HttpServer};
 use tickwire_telemetry::metrics::Metrics;
@@ -14,6 +15,20 @@ pub struct MetricsArgs {
 }
 
 impl MetricsArgs {
+    /// Refuses the address of the monitor.
+    pub fn check_beside(&self, monitor: &MonitorArgs) -> Result<(), Failure> {
+        match self.metrics {
+            Some(address) if address.0.port() != 0 && monitor.address() == Some(address) => {
+                Err(Failure::Usage(format!(
+                    "--metrics and --monitor are both at {}: the monitor serves /metrics too, leave --metrics \
+                     out",
+                    address.0
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Serves `metrics`, if requested, until the returned value is dropped.
     pub fn serve(&self, metrics: &Metrics) -> Result<Option<HttpServer>, Failure> {
         let Some(address) = self.metrics else { return Ok(None) };

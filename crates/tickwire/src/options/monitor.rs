@@ -60,6 +60,11 @@ impl MonitorArgs {
         Some(builder)
     }
 
+    /// Returns the address of the monitor, if one is requested.
+    pub const fn address(&self) -> Option<HttpAddress> {
+        self.monitor
+    }
+
     /// Returns true if a monitor is requested.
     pub const fn is_wanted(&self) -> bool {
         self.monitor.is_some()

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::units::{Size, Span};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use tickwire_feed::counted;
 use tickwire_feed::handler::{PacketHandler, Source};
 use tickwire_net::reception::Reception;
 use tickwire_net::record::{RecordCounters, RecordOptions};
@@ -65,11 +66,17 @@ pub fn recorded_text(counters: &RecordCounters) -> String {
     let RecordCounters { recorded, unrecorded, refused, files, bytes, waits, .. } = counters;
     let refused = match refused {
         0 => String::new(),
-        _ => format!(" {refused} packets refused: fragments, or wrong lengths or checksums;"),
+        _ => format!(
+            " {} refused: fragments, or wrong lengths or checksums;",
+            counted(*refused, "packet")
+        ),
     };
     format!(
-        "Recorded {recorded} datagrams in {files} files of {bytes} bytes; {unrecorded} not recorded;{refused} \
-         waited {waits} times for the disk"
+        "Recorded {} in {} of {}; {unrecorded} not recorded;{refused} waited {} for the disk",
+        counted(*recorded, "datagram"),
+        counted(*files, "file"),
+        counted(*bytes, "byte"),
+        counted(*waits, "time")
     )
 }
 

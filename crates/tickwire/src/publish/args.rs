@@ -73,6 +73,10 @@ pub struct PublishArgs {
     /// the key has its own last value.
     #[arg(long, value_name = "FIELD")]
     pub key: Option<String>,
+    /// With --samples templates: publish only messages of this template, by name or id. May be
+    /// repeated.
+    #[arg(long, value_name = "NAME|ID")]
+    pub template: Vec<String>,
     /// With --samples templates: only these fields, by name. Default: all.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
     fields: Option<Vec<String>>,
@@ -133,8 +137,9 @@ impl PublishArgs {
 
     /// Refuses options for samples that are not published.
     pub fn check_samples(&self) -> Result<(), Failure> {
-        if !self.of_templates() && (self.key.is_some() || self.fields.is_some()) {
-            let text = "--key and --fields are for --samples templates";
+        let is_any = self.key.is_some() || self.fields.is_some() || !self.template.is_empty();
+        if !self.of_templates() && is_any {
+            let text = "--key, --template and --fields are for --samples templates";
             return Err(Failure::Usage(text.to_owned()));
         }
         Ok(())

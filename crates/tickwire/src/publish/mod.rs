@@ -72,6 +72,7 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
     args.check_json()?;
     args.check_samples()?;
     check_cpu(args.cpu)?;
+    args.metrics.check_beside(&args.monitor)?;
     let stop = distribution::stop_on_signals(&args.parent)?;
     let framing = args.framing.framing()?;
     let set = with_reset_template(args.templates.read()?, &framing);

@@ -12,6 +12,7 @@ use std::io::Write;
 use std::time::Duration;
 use tickwire_distribution::{PublisherCounters, TopicSet};
 use tickwire_feed::arbiter::Line;
+use tickwire_feed::counted;
 
 /// Report of a publisher.
 pub struct Report<'r> {
@@ -103,8 +104,10 @@ impl Report<'_> {
         let written = outlet.written();
         writeln!(
             out,
-            "{} messages, {written} samples in {seconds:.3} s; {} sequence numbers lost on all lines",
-            feed.messages, feed.gaps
+            "{}, {} in {seconds:.3} s; {} lost on all lines",
+            counted(feed.messages, "message"),
+            counted(written, "sample"),
+            counted(feed.gaps, "sequence number")
         )?;
         if let Some(first) = feed.first_seq_num {
             writeln!(

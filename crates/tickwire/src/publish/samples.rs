@@ -2,7 +2,7 @@
 //! from the templates.
 
 use super::args::PublishArgs;
-use crate::distribution::{OutletError, Outlets, misshapen};
+use crate::distribution::{OutletError, Outlets, template_samples};
 use crate::failure::Failure;
 use tickwire_distribution::fill::{FillError, Filled, FilledTopics, Filler};
 use tickwire_distribution::templates::{TemplateSamples, UnfitValue};
@@ -74,8 +74,7 @@ impl Samples {
     pub fn bind(args: &PublishArgs, program: &Program) -> Result<Self, Failure> {
         let name = args.templates.names();
         if args.of_templates() {
-            let samples = TemplateSamples::bind(program, args.key.as_deref())
-                .map_err(|all| misshapen(&all))?;
+            let samples = template_samples(program, args.key.as_deref(), &args.template)?;
             let is_done = |template: &tickwire_fast::TemplateLayout| &*template.name.local == DONE;
             let done = program.templates().iter().position(is_done);
             return Ok(Self::Templates { samples, bytes: Vec::new(), done });

@@ -1,6 +1,7 @@
 //! Captures in place of sockets, and the assignment of their packets to lines.
 
 use super::ReceiveArgs;
+use crate::destinations::destinations_text;
 use crate::failure::Failure;
 use crate::files;
 use crate::options::Endpoints;
@@ -17,8 +18,6 @@ use tickwire_feed::capture::{
 use tickwire_feed::framing::detect::PACKETS_MAX;
 use tickwire_feed::handler::Source;
 
-/// Maximum number of destinations in an error.
-const DESTINATIONS_SHOWN_MAX: usize = 20;
 /// Advice for packets that have no addresses.
 const NAME_THE_LINE: &str = "Name the line of a file without addresses: --capture-line a=FILE";
 
@@ -333,19 +332,6 @@ fn no_packets(args: &ReceiveArgs, others: &OtherPackets) -> Result<String, Failu
              --snapshot-port"
         ),
     })
-}
-
-/// A list of destinations with their packet counts; `None` if there are none.
-fn destinations_text(destinations: impl Iterator<Item = (SocketAddr, u64)>) -> Option<String> {
-    let mut all: Vec<_> = destinations.collect();
-    let more = all.len().saturating_sub(DESTINATIONS_SHOWN_MAX);
-    all.truncate(DESTINATIONS_SHOWN_MAX);
-    let texts = all.iter().map(|(address, packets)| format!("{packets} to {address}"));
-    let mut texts: Vec<String> = texts.collect();
-    if more > 0 {
-        texts.push(format!("and {more} destinations more"));
-    }
-    (!texts.is_empty()).then(|| format!("Packets found: {}", texts.join(", ")))
 }
 
 /// Maps packets to lines: by the addresses of options, or by file.

@@ -53,6 +53,7 @@ impl Session<'_> {
     /// Receives all channels from sockets until they end.
     pub(super) fn receive_live(&self) -> Result<Outcome, Failure> {
         let resident_at_start = resident_bytes();
+        self.args.metrics.check_beside(&self.args.monitor)?;
         let metrics = Metrics::new();
         let threads = self.threads()?;
         let spans = self.args.spans.start("receive", &metrics)?;

@@ -7,7 +7,7 @@ mod show;
 mod transport;
 
 use crate::console::tell;
-use crate::distribution::{DeliveryArgs, Latencies, refused};
+use crate::distribution::{DeliveryArgs, Latencies, refused, template_samples};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs, check_cpu, pin_to};
@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tickwire_distribution::fill::filled_sets;
 use tickwire_distribution::market::market_sets;
-use tickwire_distribution::templates::TemplateSamples;
 use tickwire_distribution::{
     Arrival, Delivery, Participant, Subscriber, SubscriberOptions, TopicSet,
 };
@@ -58,6 +57,10 @@ pub struct SubscribeArgs {
     /// With --templates: the key field, as on the publisher.
     #[arg(long, value_name = "FIELD", requires = "templates")]
     key: Option<String>,
+    /// With --templates: only samples of this template, by name or id; needed where the publisher
+    /// needs it. May be repeated.
+    #[arg(long, value_name = "NAME|ID", requires = "templates")]
+    template: Vec<String>,
     /// With --templates: only these fields, by name. Default: all.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "templates")]
     fields: Option<Vec<String>>,
@@ -116,8 +119,7 @@ impl SubscribeArgs {
                 let set = self.templates.read()?;
                 let options = CompileOptions::default().fields(self.fields.clone());
                 let program = files::compile(set, &options)?;
-                let samples = TemplateSamples::bind(&program, self.key.as_deref());
-                let samples = samples.map_err(|all| crate::distribution::misshapen(&all))?;
+                let samples = template_samples(&program, self.key.as_deref(), &self.template)?;
                 samples.sets().to_vec()
             }
             false => {
@@ -148,6 +150,7 @@ pub fn metrics() -> SubscribeMetrics {
 pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     output::check_all(&[args.json.as_deref()], args.force, &[])?;
     check_cpu(args.cpu)?;
+    args.metrics.check_beside(&args.monitor)?;
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
     let sets = args.sets()?;
     let record = args.record.as_deref();

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 use tickwire_distribution::{FromPublisher, Ledger, Participant, Standing, Stations, TopicSet};
+use tickwire_feed::counted;
 
 /// Counters of a subscriber.
 pub struct Report {
@@ -102,19 +103,18 @@ impl Report {
         write!(out, "{}", table_of(&self.rows))?;
         writeln!(out)?;
         let (received, seconds) = (self.received(), self.elapsed.as_secs_f64());
-        let publishers = match self.publishers.len() {
-            1 => "1 publisher".to_owned(),
-            count => format!("{count} publishers"),
-        };
-        writeln!(out, "{received} samples of {publishers} in {seconds:.3} s")?;
+        let received = counted(received, "sample");
+        let publishers = counted(self.publishers.len(), "publisher");
+        writeln!(out, "{received} of {publishers} in {seconds:.3} s")?;
         match (self.known_lost(), self.unknown()) {
             (0, 0) if self.skips => {
                 let skipped = self.sum(|one| one.holes);
-                writeln!(out, "{skipped} samples or more were skipped (--max-rate).")?;
+                let skipped = counted(skipped, "sample");
+                writeln!(out, "Skipped by --max-rate: {skipped} or more.")?;
             }
             (0, 0) if self.publishers.is_empty() => writeln!(out, "There was no publisher.")?,
             (0, 0) => writeln!(out, "Nothing was lost.")?,
-            (lost, 0) => writeln!(out, "{lost} samples were written and not received")?,
+            (lost, 0) => writeln!(out, "{} written and not received", counted(lost, "sample"))?,
             (lost, unknown) => writeln!(
                 out,
                 "The number of lost samples is unknown, {lost} or more: of {unknown} of the publishers \
@@ -152,8 +152,10 @@ impl Report {
             };
             let standing = match received.standing {
                 Standing::Present => "did not announce its end".to_owned(),
-                Standing::Done { written } => format!("done after {written} samples"),
-                Standing::Stopped { written } => format!("stopped after {written} samples"),
+                Standing::Done { written } => format!("done after {}", counted(written, "sample")),
+                Standing::Stopped { written } => {
+                    format!("stopped after {}", counted(written, "sample"))
+                }
                 Standing::Gone => "disappeared without announcing its end".to_owned(),
             };
             writeln!(out, "  publisher {}: {seq_nums}; {standing}", index + 1)?;

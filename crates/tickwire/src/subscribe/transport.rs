@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use clap::builder::PossibleValue;
 use std::fmt;
 use tickwire_distribution::TopicSet;
+use tickwire_feed::counted;
 use tickwire_shm_transport::PublisherSearch;
 
 /// The values of `--transport` for subscribers.
@@ -107,10 +108,18 @@ pub fn choose(
         Ok((true, _)) => return Ok(Chosen::Shm(place)),
         Ok((false, refusals)) => {
             let directory = place.directory.display();
-            refusals.iter().for_each(|why| tracing::warn!("shared memory: {why}"));
-            match refusals.len() {
-                0 => format!("no publisher of these topics in {directory}"),
-                count => format!("{count} channels of these topics in {directory} cannot be read"),
+            // The channels of one publisher are refused for the same reason.
+            match &refusals[..] {
+                [] => format!("no publisher of these topics in {directory}"),
+                [first, rest @ ..] => {
+                    let more = match rest.len() {
+                        0 => String::new(),
+                        count => format!("; {} not read either", counted(count, "more channel")),
+                    };
+                    tracing::warn!("shared memory in {directory}: {first}{more}");
+                    let count = counted(refusals.len(), "channel");
+                    format!("unreadable in {directory}: {count} of these topics")
+                }
             }
         }
         Err(error) => {

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fast::template::{Instruction, Template, diff};
 use tickwire_fast::{CompileOptions, TemplateId, TemplateSet};
+use tickwire_feed::counted;
 
 /// Check, show, compare and sign template files, and generate code from them.
 #[derive(Debug, clap::Args)]
@@ -85,7 +86,9 @@ fn check(paths: &[PathBuf], out: &mut impl Write) -> Result<Outcome, Failure> {
                 match files::compile(set, &CompileOptions::default()) {
                     Ok(_) => writeln!(
                         out,
-                        "{name}: ok: {templates} templates, {fields} fields, signature {signature}"
+                        "{name}: ok: {}, {}, signature {signature}",
+                        counted(templates, "template"),
+                        counted(fields, "field")
                     )?,
                     Err(Failure::Usage(text)) => {
                         flawed = true;
@@ -99,11 +102,11 @@ fn check(paths: &[PathBuf], out: &mut impl Write) -> Result<Outcome, Failure> {
                 for error in &errors.errors {
                     writeln!(out, "{}", files::template_error(path, error))?;
                 }
-                let count = errors.errors.len() + errors.omitted;
+                let count = counted(errors.errors.len() + errors.omitted, "error");
                 let shown = errors.errors.len();
                 match errors.omitted {
-                    0 => writeln!(out, "{name}: {count} errors")?,
-                    _ => writeln!(out, "{name}: {count} errors, the first {shown} shown")?,
+                    0 => writeln!(out, "{name}: {count}")?,
+                    _ => writeln!(out, "{name}: {count}, the first {shown} shown")?,
                 }
             }
         }
@@ -143,8 +146,10 @@ fn compare(
     let decoding = changes.iter().filter(|change| change.changes_decoding).count();
     match (changes.len(), decoding) {
         (0, _) => writeln!(out, "no differences")?,
-        (count, 0) => writeln!(out, "{count} differences; both decode the same")?,
-        (count, decoding) => writeln!(out, "{count} differences, {decoding} change decoding")?,
+        (count, 0) => writeln!(out, "{}; both decode the same", counted(count, "difference"))?,
+        (count, decoding) => {
+            writeln!(out, "{}, of which {decoding} in decoding", counted(count, "difference"))?;
+        }
     }
     Ok(Outcome::flawed_if(differs))
 }

@@ -162,8 +162,8 @@ impl fmt::Display for Undetected {
         match self {
             Self::TooFew { packets } => write!(
                 f,
-                "cannot tell the framing: {packets} packets with messages are too few, \
-                 {PACKETS_MIN} are needed; name the framing and check the values (raw files have no \
+                "cannot tell the framing: too few packets with messages, {packets} of the \
+                 {PACKETS_MIN} that are needed; name the framing and check the values (raw files have no \
                  packets)"
             ),
             Self::NoneFits { packets, whole } => write!(

@@ -18,7 +18,7 @@ fn numbers_inside_messages_count_messages() {
     handler.handle_timeout(103, &mut words);
     assert_eq!(words.take(), "G10+3 4:13@13a 4:14@13a 4:15@13a");
     handler.handle_packet(104, A, b"\x80", &mut words);
-    assert_eq!(words.take(), "[line A: 1 bytes without a sequence number, dropped]");
+    assert_eq!(words.take(), "[line A: 1 byte without a sequence number, dropped]");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use hdrhistogram::Histogram;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use tickwire_feed::counted;
 use tickwire_fix::{BusinessRejectReason, SessionRejectReason, Tag};
 use tickwire_fix_engine::{
     AcceptorOptions, Access, Application, BoxStore, Engine, FixMetrics, Rate, Refused, SessionKey,
@@ -337,6 +338,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     let metrics = Metrics::new();
     // Before anything listens: a wrong address ends the command.
     let spans = args.spans.start("fix server", &metrics)?;
+    args.session.metrics.check_beside(&args.monitor)?;
     let session = &SessionArgs { is_watched: args.monitor.is_wanted(), ..args.session.clone() };
     let (mut engine, addresses) = match &args.config {
         None => {
@@ -366,7 +368,9 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
     }
     let server = engine.application();
     codec.decode_ns += server.read_ns;
-    writeln!(out, "{} orders received, {} execution reports sent", server.orders, server.reports)?;
+    let orders = counted(server.orders, "order");
+    let reports = counted(server.reports, "execution report");
+    writeln!(out, "{orders} received, {reports} sent")?;
     codec.print(&mut out, "server")?;
     match &server.failure {
         Some(failure) => Err(Failure::Data(failure.clone())),

@@ -1,6 +1,6 @@
 //! Report of one channel.
 
-use super::hints::{StaleFacts, hold_hint};
+use super::hints::{StaleFacts, hold_hint, silence_hints};
 use super::line::Line;
 use super::times::{time_cells, time_json};
 use crate::failure::Failure;
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use std::io::Write;
 use tickwire_feed::arbiter::{HoldNeeded, LineCounters};
 use tickwire_feed::capture::CaptureDriver;
+use tickwire_feed::counted;
 use tickwire_feed::handler::{HandlerCounters, HandlerView, Source};
 use tickwire_feed::recovery::StaleReason;
 use tickwire_feed::replay::ReplayCounters;
@@ -220,19 +221,24 @@ impl<'r> ChannelReport<'r> {
         let (gaps, missing) = (arbiter.gaps, arbiter.gap_seq_nums);
         writeln!(
             out,
-            "{} messages in {} packets; {missing} numbers missing in {gaps} gaps; {} packets not \
-             decoded, {} of unknown templates",
-            counters.messages.decoded,
-            arbiter.delivered,
-            counters.messages.undecodable,
+            "{} in {}; {} missing in {}; {} not decoded, {} of unknown templates",
+            counted(counters.messages.decoded, "message"),
+            counted(arbiter.delivered, "packet"),
+            counted(missing, "number"),
+            counted(gaps, "gap"),
+            counted(counters.messages.undecodable, "packet"),
             counters.messages.unknown_template,
         )?;
         if let Some((replay, refused)) = &self.replay {
             writeln!(
                 out,
-                "{} messages replayed in {} requests for {} gaps; {} numbers not replayed, {refused} \
-                 gaps not asked for; {} connections failed",
-                replay.replayed, replay.requests, replay.gaps, replay.abandoned, replay.failures,
+                "{} replayed in {} for {}; {} not replayed, {} not asked for; {} failed",
+                counted(replay.replayed, "message"),
+                counted(replay.requests, "request"),
+                counted(replay.gaps, "gap"),
+                counted(replay.abandoned, "number"),
+                counted(*refused, "gap"),
+                counted(replay.failures, "connection"),
             )?;
         }
         if let Some(hint) = hold_hint(self.handler.arbiter) {
@@ -242,12 +248,12 @@ impl<'r> ChannelReport<'r> {
         if self.books > 0 {
             writeln!(
                 out,
-                "{} of {} books fresh; {} updates; {} recoveries; {} snapshots equal, {} not",
+                "{} of {} fresh; {}; {}; {} equal, {} not",
                 self.fresh_books,
-                self.books,
-                recovery.applied,
-                recovery.recovered,
-                recovery.verified,
+                counted(self.books, "book"),
+                counted(recovery.applied, "update"),
+                counted(recovery.recovered, "recovery"),
+                counted(recovery.verified, "snapshot"),
                 recovery.mismatches,
             )?;
             if let Some(hint) = mismatch_hint(recovery.mismatches) {
@@ -270,6 +276,12 @@ impl<'r> ChannelReport<'r> {
                 out,
                 "{unplaced} packets of a line have unexpected sequence numbers and are not decoded: does --framing or --seq-num fit the feed, or is --keep-numbering too strict?"
             )?;
+        }
+        let silent = self.lines.iter().filter(|line| line.packets == 0);
+        let silent: Vec<_> =
+            silent.filter_map(|line| Some((line.source, line.endpoint?))).collect();
+        for hint in silence_hints(&silent) {
+            writeln!(out, "{hint}")?;
         }
         if self.is_nothing_decoded() {
             writeln!(out, "Nothing was decoded: do --framing and --templates fit the feed?")?;

@@ -3,8 +3,11 @@
 
 use std::time::Duration;
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, HoldNeeded};
+use tickwire_feed::counted;
+use tickwire_feed::handler::Source;
 use tickwire_feed::recovery::StaleReason;
 use tickwire_feed_config::HOLD_MAX;
+use tickwire_net::multicast::Endpoint;
 
 /// Returns a sentence with the hold times that would have waited for all late packets; `None` if no packet was
 /// late for want of time.
@@ -50,6 +53,26 @@ fn time_text(ns: u64) -> String {
     format!("{:?}", Duration::from_nanos(ns)).replace('µ', "u")
 }
 
+/// Returns sentences about lines on which no packet arrived: their addresses, and what to check.
+pub fn silence_hints(silent: &[(Source, Endpoint)]) -> Vec<String> {
+    let line = |(source, endpoint): &(Source, Endpoint)| {
+        format!("Nothing arrived on {source}: {endpoint}")
+    };
+    let mut hints: Vec<String> = silent.iter().map(line).collect();
+    if let Some((_, endpoint)) = silent.first() {
+        let interface = match endpoint.interface.is_loopback() {
+            true => "--interface (127.0.0.1 has only packets that this host sends)",
+            false => "--interface, the firewall, and whether the network forwards the group (IGMP)",
+        };
+        hints.push(format!(
+            "Check whether the feed is being sent now, its group and port, {interface}; tcpdump -ni any udp port {} \
+             shows what reaches this host, `tickwire doctor` examines it",
+            endpoint.port
+        ));
+    }
+    hints
+}
+
 /// Facts that explain why books are stale at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct StaleFacts {
@@ -74,8 +97,8 @@ impl StaleFacts {
     pub fn hints(&self) -> Vec<String> {
         let found = StaleReason::LABELS.into_iter().zip(self.books).filter(|(_, books)| *books > 0);
         let sentence = |(label, books): (&str, usize)| {
-            let noun = if books == 1 { "book" } else { "books" };
-            format!("{books} {noun} stale, reason {label}: {}", self.explained(label))
+            let books = counted(books, "book");
+            format!("{books} stale, reason {label}: {}", self.explained(label))
         };
         found.map(sentence).collect()
     }
@@ -171,6 +194,19 @@ mod tests {
         for option in ["3.5ms", "5.1ms", "410us"] {
             crate::units::hold(option).expect("a time");
         }
+    }
+
+    #[test]
+    fn silent_lines_are_named_with_what_to_check() {
+        use tickwire_feed::arbiter::Line;
+        assert!(silence_hints(&[]).is_empty());
+        let a = (Source::Incremental(Line::A), Endpoint::default());
+        let hints = silence_hints(&[a]).join("\n");
+        assert!(hints.contains("line A: 224.1.2.133:13014 on 127.0.0.1"), "{hints}");
+        assert!(hints.contains("127.0.0.1 has only packets that this host sends"), "{hints}");
+        let interface = std::net::Ipv4Addr::new(10, 0, 0, 1);
+        let far = (a.0, Endpoint { interface, ..a.1 });
+        assert!(silence_hints(&[far]).join("\n").contains("firewall"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tickwire_feed::arbiter::LineCounters;
 use tickwire_feed::handler::{HandlerView, InputCounters, Source};
 use tickwire_net::histogram::Summary;
-use tickwire_net::multicast::{Receiver, ReceiverCounters};
+use tickwire_net::multicast::{Endpoint, Receiver, ReceiverCounters};
 
 /// Counters of a socket.
 pub struct Socket {
@@ -25,6 +25,8 @@ pub struct Line {
     pub bytes: u64,
     /// Packets that the capture truncated.
     pub truncated: u64,
+    /// Address of its socket.
+    pub endpoint: Option<Endpoint>,
     /// Counters of its socket.
     pub socket: Option<Socket>,
     /// Counters of the handler before arbitration.
@@ -41,7 +43,16 @@ impl Line {
             Source::Incremental(line) => Some(handler.arbiter.line_counters(line)),
             Source::Definitions(_) | Source::Snapshot(_) => None,
         };
-        Self { source, packets: 0, bytes: 0, truncated: 0, socket: None, input, arbitrated }
+        Self {
+            source,
+            packets: 0,
+            bytes: 0,
+            truncated: 0,
+            endpoint: None,
+            socket: None,
+            input,
+            arbitrated,
+        }
     }
 
     /// Adds the counters of the line's socket.
@@ -53,7 +64,8 @@ impl Line {
             delay: Summary::from(receiver.delays()),
         };
         let (packets, bytes) = (counters.packets, counters.bytes);
-        Self { packets, bytes, socket: Some(socket), ..Self::new(source, handler) }
+        let endpoint = Some(receiver.endpoint());
+        Self { packets, bytes, endpoint, socket: Some(socket), ..Self::new(source, handler) }
     }
 
     /// Packets that the kernel dropped.

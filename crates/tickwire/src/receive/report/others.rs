@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::io::Write;
 use tickwire_feed::capture::OtherPackets;
+use tickwire_feed::counted;
 
 /// Destinations without a line that the table names.
 const OTHERS_SHOWN_MAX: usize = 20;
@@ -11,22 +12,19 @@ const OTHERS_SHOWN_MAX: usize = 20;
 /// Names the destinations without a line.
 pub fn write_others(others: &OtherPackets, out: &mut impl Write) -> Result<(), Failure> {
     for (address, packets) in others.by_destination.iter().take(OTHERS_SHOWN_MAX) {
-        writeln!(out, "{packets} packets to {address} belong to no configured line")?;
+        writeln!(out, "{} to {address}, of no configured line", counted(*packets, "packet"))?;
     }
     let rest: u64 = others.by_destination.values().skip(OTHERS_SHOWN_MAX).sum();
     let rest = rest + others.beyond;
     if rest > 0 {
-        writeln!(out, "{rest} packets to other destinations belong to no configured line")?;
+        writeln!(out, "{} to other destinations, of no configured line", counted(rest, "packet"))?;
     }
     if others.without_destination > 0 {
-        let packets = others.without_destination;
-        writeln!(
-            out,
-            "{packets} packets without addresses belong to no line: name it with --capture-line"
-        )?;
+        let packets = counted(others.without_destination, "packet");
+        writeln!(out, "{packets} without addresses, of no line: name it with --capture-line")?;
     }
     if others.pieces > 0 {
-        writeln!(out, "{} TCP segments skipped", others.pieces)?;
+        writeln!(out, "{} skipped", counted(others.pieces, "TCP segment"))?;
     }
     Ok(())
 }
