@@ -1,9 +1,15 @@
 //! Wakes sleeping readers. One flag says that readers sleep, one system call wakes all of them, and none is made while
 //! nobody sleeps.
 //!
-//! A reader raises the flag, checks the head once more and sleeps until it changes. The writer advances the head,
-//! checks the flag and, if it is up, lowers it and wakes all sleepers. With a full fence between the two steps on both
-//! sides, at least one side sees the other's store: either the writer finds the flag or the reader finds the new head.
+//! The flag is the lowest bit of a word; the other bits count how often it was lowered. A reader raises the flag, checks
+//! the head once more and sleeps while the word keeps the value that it then had. The writer advances the head, checks
+//! the flag and, if it is up, lowers it and wakes all sleepers. With a full fence between the two steps on both sides, at
+//! least one side sees the other's store: either the writer finds the flag or the reader finds the new head.
+//!
+//! Readers sleep on the flag's word because a sleeper must never outlast its flag:
+//! - A reader that sleeps on the head can read sample n from its slot, raise the flag before the head is n + 1, have it
+//!   lowered for that head, and then sleep on the new head without a flag.
+//! - With a flag of 0 and 1, the writer can lower it and another reader raise it before the first reader sleeps.
 //!
 //! A fence in every publish would wait for the stores to the slot, whose cache lines readers hold: a publish would take
 //! 160 ns instead of 20 ns. The reader therefore pays. It has the kernel run a barrier on the CPUs where writers run
@@ -20,45 +26,53 @@
 //! The flag is in a file of its own, the only one that readers write.
 
 use crate::layout::header;
-use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::memory::{Memory, Sleep};
 
 /// Index of the flag's word in the waiters file.
 pub const FLAG: usize = 8;
 
-/// Wakes the sleepers. Call it after storing the new head.
-pub fn ring(head: &impl Sleep, waiters: &impl MemoryMut) {
+/// The bit of that word that is set while readers may sleep.
+const RAISED: u64 = 1;
+
+/// Longest sleep of a reader that may not be woken, in nanoseconds.
+pub const UNSURE_NS: u64 = 1_000_000;
+
+/// Wakes the sleepers, if there are any. Call it after storing the new head.
+pub fn ring(waiters: &impl Sleep) {
     waiters.light_fence();
-    if waiters.load(FLAG) != 0 {
-        wake(head, waiters);
+    if waiters.load(FLAG) & RAISED != 0 {
+        wake(waiters);
     }
 }
 
+/// Lowers the flag and wakes the sleepers.
 #[cold]
-fn wake(head: &impl Sleep, waiters: &impl MemoryMut) {
-    waiters.store(FLAG, 0);
-    head.wake_all(header::HEAD);
+pub fn wake(waiters: &impl Sleep) {
+    waiters.set_bits(FLAG, RAISED);
+    // The carry clears the flag and counts.
+    waiters.add(FLAG, RAISED);
+    waiters.wake_all(FLAG);
 }
 
-/// Raises the flag. Before it sleeps, the reader must execute the heavy fence and then look at the head once more
-/// ([`head_to_sleep_on`]). A reader of several channels raises all of their flags and executes one fence.
-pub fn raise(waiters: &impl MemoryMut) {
-    waiters.store(FLAG, 1);
+/// Raises the flag and returns the value of its word to sleep on. Before it sleeps, the reader must execute the heavy
+/// fence and then look at the head once more ([`is_published`]). A reader of several channels raises all of their flags
+/// and executes one fence.
+pub fn raise(waiters: &impl Sleep) -> u64 {
+    waiters.set_bits(FLAG, RAISED) | RAISED
 }
 
-/// Returns the value of the head to sleep on until sample `next`; `None` if that sample is already published.
-pub fn head_to_sleep_on(memory: &impl Memory, next: u64) -> Option<u64> {
-    let head = memory.load(header::HEAD);
-    // The head is `next`, or one less: the reader may have read a sample whose slot is written while the head is not
-    // yet advanced.
-    (head <= next).then_some(head)
+/// Returns true if sample `next` is published.
+pub fn is_published(memory: &impl Memory, next: u64) -> bool {
+    memory.load(header::HEAD) > next
 }
 
-/// Sleeps until sample `next` is published, or until a spurious wake-up. Returns false once `timeout_ns` has passed.
-pub fn sleep(memory: &impl Sleep, waiters: &impl MemoryMut, next: u64, timeout_ns: u64) -> bool {
-    raise(waiters);
-    waiters.heavy_fence();
-    match head_to_sleep_on(memory, next) {
-        Some(head) => memory.sleep(header::HEAD, head, timeout_ns),
-        None => true,
+/// Sleeps until sample `next` is published, until a spurious wake-up, or until `timeout_ns` has passed. If the kernel
+/// refuses the fence, sleeps for at most [`UNSURE_NS`].
+pub fn sleep(memory: &impl Memory, waiters: &impl Sleep, next: u64, timeout_ns: u64) {
+    let raised = raise(waiters);
+    let is_sure = waiters.heavy_fence();
+    if !is_published(memory, next) {
+        let timeout_ns = if is_sure { timeout_ns } else { timeout_ns.min(UNSURE_NS) };
+        waiters.sleep(FLAG, raised, timeout_ns);
     }
 }

@@ -12,7 +12,7 @@ pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"TWVALUE\0");
 /// First word of a waiters file.
 pub const WAITERS_MAGIC: u64 = u64::from_le_bytes(*b"TWWAIT\0\0");
 /// Version of all layouts.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Words of the ring file's header.
 pub mod header {

@@ -112,13 +112,6 @@ impl ReadMap {
         Region::new(file, path, words, libc::PROT_READ).map(Self)
     }
 
-    /// Sleeps while every word still has the given value. Each item is a mapping, the word's index and the value.
-    /// Returns after a change, after `timeout_ns`, or spuriously.
-    pub fn sleep_any(words: &[(&Self, usize, u64)], timeout_ns: u64) {
-        let words = words.iter().map(|(map, index, value)| (&map.0.words()[*index], *value));
-        system::futex_wait_any(&words.collect::<Vec<_>>(), timeout_ns);
-    }
-
     /// Returns true if somebody has truncated the file; its words have read as zeros since.
     pub fn is_cut(&self) -> bool {
         self.0.ticket.is_cut()
@@ -136,6 +129,13 @@ impl WriteMap {
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.0.ticket.is_cut()
+    }
+
+    /// Sleeps while the word at `index` of each mapping still has the given value. Returns after a change, after
+    /// `timeout_ns`, or spuriously. Only the first [`system::FUTEXES_MAX`] are watched.
+    pub fn sleep_any(words: &[(&Self, u64)], index: usize, timeout_ns: u64) {
+        let words = words.iter().map(|(map, value)| (&map.0.words()[index], *value));
+        system::futex_wait_any(&words.collect::<Vec<_>>(), timeout_ns);
     }
 
     /// Returns true if the rare side of its fence has the kernel run a barrier.
@@ -180,11 +180,9 @@ impl Memory for WriteMap {
         }
     }
 
-    fn heavy_fence(&self) {
+    fn heavy_fence(&self) -> bool {
         fence(Ordering::SeqCst);
-        if self.has_barrier() {
-            system::barrier();
-        }
+        !self.has_barrier() || system::barrier()
     }
 }
 
@@ -232,19 +230,18 @@ impl MemoryMut for WriteMap {
     }
 }
 
-impl Sleep for ReadMap {
-    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool {
-        system::futex_wait(&self.0.words()[index], value, timeout_ns)
-    }
-
-    fn wake_all(&self, index: usize) {
-        system::futex_wake_all(&self.0.words()[index]);
-    }
-}
-
 impl Sleep for WriteMap {
-    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool {
-        system::futex_wait(&self.0.words()[index], value, timeout_ns)
+    fn set_bits(&self, index: usize, bits: u64) -> u64 {
+        self.0.words()[index].fetch_or(bits, Ordering::Relaxed)
+    }
+
+    fn add(&self, index: usize, number: u64) {
+        kill_point();
+        self.0.words()[index].fetch_add(number, Ordering::Relaxed);
+    }
+
+    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) {
+        system::futex_wait(&self.0.words()[index], value, timeout_ns);
     }
 
     fn wake_all(&self, index: usize) {

@@ -34,9 +34,10 @@ pub trait Memory {
         fence(Ordering::SeqCst);
     }
 
-    /// The rare side of that fence.
-    fn heavy_fence(&self) {
+    /// The rare side of that fence; false if it has no effect, because the kernel refuses it.
+    fn heavy_fence(&self) -> bool {
         fence(Ordering::SeqCst);
+        true
     }
 }
 
@@ -67,10 +68,16 @@ pub trait MemoryMut: Memory {
 }
 
 /// A word on which processes sleep until it changes.
-pub trait Sleep: Memory {
-    /// Sleeps while the low half of the word at `index` equals that of `value`, or until a spurious wake-up. Returns
-    /// false once `timeout_ns` has passed.
-    fn sleep(&self, index: usize, value: u64, timeout_ns: u64) -> bool;
+pub trait Sleep: MemoryMut {
+    /// Sets these bits of the word at `index` in one atomic step, relaxed, and returns its value before.
+    fn set_bits(&self, index: usize, bits: u64) -> u64;
+
+    /// Adds to the word at `index` in one atomic step, relaxed; wraps around.
+    fn add(&self, index: usize, number: u64);
+
+    /// Sleeps while the low half of the word at `index` equals that of `value`, until `timeout_ns` has passed, or until
+    /// a spurious wake-up.
+    fn sleep(&self, index: usize, value: u64, timeout_ns: u64);
 
     /// Wakes everyone who sleeps on the word at `index`.
     fn wake_all(&self, index: usize);

@@ -11,6 +11,7 @@ use crate::{bell, values};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A fence that a model can leave out, to show that it is needed.
@@ -66,8 +67,9 @@ impl Memory for Model {
         self.fence(Fence::Light, Ordering::SeqCst);
     }
 
-    fn heavy_fence(&self) {
+    fn heavy_fence(&self) -> bool {
         self.fence(Fence::Heavy, Ordering::SeqCst);
+        true
     }
 }
 
@@ -82,14 +84,21 @@ impl MemoryMut for Model {
 }
 
 impl Sleep for Model {
-    fn sleep(&self, index: usize, value: u64, _timeout_ns: u64) -> bool {
+    fn set_bits(&self, index: usize, bits: u64) -> u64 {
+        self.word(index).fetch_or(bits, Ordering::Relaxed)
+    }
+
+    fn add(&self, index: usize, number: u64) {
+        self.word(index).fetch_add(number, Ordering::Relaxed);
+    }
+
+    fn sleep(&self, index: usize, value: u64, _timeout_ns: u64) {
         let guard = self.sleepers.lock().unwrap();
         // As in the kernel, the word is compared and the sleeper queued under one lock. The kernel orders its
         // comparison after a waker's lock of the same queue.
         if self.word(index).load(Ordering::Acquire) as u32 == value as u32 {
             drop(self.woken.wait(guard).unwrap());
         }
-        true
     }
 
     fn wake_all(&self, _index: usize) {
@@ -324,42 +333,68 @@ fn without_the_acquire_fence_a_key_is_seen_before_its_bytes() {
     key_model(Fence::Acquire);
 }
 
-/// Two readers sleep until a sample is published. Both wake up, whatever the order of steps.
-fn bell_model(without: Fence) {
+/// A writer advances the head to each of `heads` in turn, while readers sleep, each until the sample in `nexts` is
+/// published. All wake up, whatever the order of steps. A visitor raises the flag too, but does not sleep.
+fn bell_model<const READERS: usize>(
+    heads: RangeInclusive<u64>,
+    nexts: [u64; READERS],
+    has_visitor: bool,
+    without: Fence,
+) {
     check(4, move || {
         let head = Arc::new(Model::new([header::HEAD], without));
         let waiters = Arc::new(Model::new([bell::FLAG], without));
-        let sleepers = [(); 2].map(|()| {
+        let mut readers = Vec::from(nexts.map(|next| {
             let (head, waiters) = (head.clone(), waiters.clone());
             thread::spawn(move || {
-                while head.load(header::HEAD) == 0 {
-                    bell::sleep(&*head, &*waiters, 0, u64::MAX);
+                while head.load(header::HEAD) <= next {
+                    bell::sleep(&*head, &*waiters, next, u64::MAX);
                 }
             })
-        });
-        ring::advance(&*head, 1);
-        bell::ring(&*head, &*waiters);
-        for sleeper in sleepers {
-            sleeper.join().unwrap();
+        }));
+        if has_visitor {
+            let waiters = waiters.clone();
+            readers.push(thread::spawn(move || {
+                bell::raise(&*waiters);
+            }));
+        }
+        for next in heads.clone() {
+            ring::advance(&*head, next);
+            bell::ring(&*waiters);
+        }
+        for reader in readers {
+            reader.join().unwrap();
         }
     });
 }
 
 #[test]
 fn sleepers_are_woken_by_the_next_sample() {
-    bell_model(Fence::None);
+    bell_model(1..=1, [0, 0], false, Fence::None);
+}
+
+/// The reader has read sample 0 from its slot, before the head was advanced, and sleeps for sample 1.
+#[test]
+fn a_sleeper_ahead_of_the_head_is_woken() {
+    bell_model(1..=2, [1], false, Fence::None);
+}
+
+/// The flag that another reader raises after it was lowered is not the flag that the first reader sleeps on.
+#[test]
+fn a_sleeper_does_not_sleep_on_the_flag_of_another_reader() {
+    bell_model(1..=1, [0], true, Fence::None);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_writers_full_fence_a_sleeper_is_forgotten() {
-    bell_model(Fence::Light);
+    bell_model(1..=1, [0, 0], false, Fence::Light);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_readers_full_fence_a_sleeper_is_forgotten() {
-    bell_model(Fence::Heavy);
+    bell_model(1..=1, [0, 0], false, Fence::Heavy);
 }
 
 #[test]

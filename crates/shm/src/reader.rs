@@ -421,6 +421,11 @@ impl Reader {
         }
     }
 
+    /// Returns the waiters file, unless it was truncated or this reader was opened to spin.
+    fn usable_waiters(&self) -> Option<&WriteMap> {
+        self.waiters.as_ref().filter(|waiters| !waiters.is_cut())
+    }
+
     fn restart(&mut self, epoch: u64, at: u64) -> Result<Control, Error> {
         // Epochs only rise. Without this check, a damaged file whose epochs repeat would report restarts for ever.
         if epoch <= self.epoch {
@@ -478,30 +483,30 @@ fn spin_on(readers: &[&mut Reader]) {
     }
 }
 
-/// Sleeps until the head of one of the channels moves. A reader that was opened to spin has no flag to raise, so nobody
-/// wakes it before the timeout.
+/// Sleeps until a sample of one of the channels is published. If a reader may not be woken, sleeps for at most
+/// [`bell::UNSURE_NS`]: it was opened to spin, so it has no flag to raise; its waiters file was truncated; or there are
+/// too many channels.
 fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     if let [reader] = readers
-        && let Some(waiters) = &reader.waiters
+        && let Some(waiters) = reader.usable_waiters()
     {
         bell::sleep(&reader.ring, waiters, reader.cursor.next, timeout_ns);
         return;
     }
-    let sleepers = || readers.iter().filter_map(|reader| Some((reader, reader.waiters.as_ref()?)));
-    sleepers().for_each(|(_, waiters)| bell::raise(waiters));
+    let all = || readers.iter().filter_map(|reader| reader.usable_waiters());
+    let raised: Vec<_> = all().map(|waiters| (waiters, bell::raise(waiters))).collect();
     // One fence for all channels: the kernel's barrier interrupts the writers' CPUs.
-    let all = || sleepers().map(|(_, waiters)| waiters);
-    if let Some(waiters) = all().find(|waiters| waiters.has_barrier()).or_else(|| all().next()) {
-        waiters.heavy_fence();
+    let fenced = all().find(|waiters| waiters.has_barrier()).or_else(|| all().next());
+    let is_fenced = fenced.is_some_and(|waiters| waiters.heavy_fence());
+    if readers.iter().any(|reader| bell::is_published(&reader.ring, reader.cursor.next)) {
+        return;
     }
-    let mut words = Vec::with_capacity(readers.len());
-    for (reader, _) in sleepers() {
-        match bell::head_to_sleep_on(&reader.ring, reader.cursor.next) {
-            Some(head) => words.push((&reader.ring, header::HEAD, head)),
-            None => return,
-        }
+    let is_sure = is_fenced && raised.len() == readers.len() && raised.len() <= system::FUTEXES_MAX;
+    let timeout_ns = if is_sure { timeout_ns } else { timeout_ns.min(bell::UNSURE_NS) };
+    match raised.is_empty() {
+        true => std::thread::sleep(Duration::from_nanos(timeout_ns)),
+        false => WriteMap::sleep_any(&raised, bell::FLAG, timeout_ns),
     }
-    ReadMap::sleep_any(&words, timeout_ns);
 }
 
 fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<WriteMap, Error> {

@@ -13,16 +13,15 @@ compile_error!(
     "tickwire-shm needs Linux on a 64-bit little-endian CPU: futexes, and files of little-endian words"
 );
 
-/// Sleeps while the low half of the word equals that of `value`; false once the time has passed. The mapping may be
-/// read-only: waiting on a shared futex only reads it.
-pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) -> bool {
+/// Sleeps while the low half of the word equals that of `value`, until the time has passed, or spuriously.
+pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) {
     let timeout = libc::timespec {
         tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: the address is that of an aligned 8-byte word, whose first 4 bytes (little endian: its low half) the kernel
     // reads; the timespec lives through the call; the last two arguments are unused by this operation.
-    let result = unsafe {
+    unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
@@ -33,14 +32,13 @@ pub fn futex_wait(word: &AtomicU64, value: u64, timeout_ns: u64) -> bool {
             0,
         )
     };
-    result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
 }
 
 /// A futex of 4 bytes, shared between processes; linux/futex.h.
 const FUTEX2_SIZE_U32: u32 = 2;
 
 /// Most words that [`futex_wait_any`] sleeps on.
-const FUTEXES_MAX: usize = 128;
+pub const FUTEXES_MAX: usize = 128;
 
 /// Sleeps while the low half of every word still equals that of its value. Returns after a change, after `timeout_ns`,
 /// or spuriously. Only the first [`FUTEXES_MAX`] words are watched. A kernel that cannot wait for several futexes

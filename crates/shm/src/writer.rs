@@ -9,7 +9,7 @@ use crate::error::{Attempt, Damage, Error};
 use crate::identity::Identity;
 use crate::layout::{self, Geometry, KEYS_MAX, NO_KEY, header, segment, state};
 use crate::mapping::{Fence, WriteMap};
-use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::memory::{Memory, MemoryMut};
 use crate::schema::Schema;
 use crate::{position, ring, system, values};
 use std::collections::HashMap;
@@ -310,7 +310,7 @@ impl Engine {
         }
         ring::advance(&self.ring, seq_num + 1);
         self.next = seq_num + 1;
-        bell::ring(&self.ring, &self.waiters);
+        bell::ring(&self.waiters);
         // Readers can truncate the waiters file, but not the ring and the segments, and may not stop the writer.
         let is_segment_cut =
             || key.is_some_and(|key| self.segments[geometry.entry(key).0].is_cut());
@@ -418,9 +418,8 @@ impl Engine {
     pub fn finish(self) -> Result<(), Error> {
         self.ring.release();
         self.ring.store(header::STATE, state::DONE);
-        // The head does not change, so sleepers are woken only by this call. A reader that is just about to sleep
-        // misses it, and checks again after at most the reader's `SLICE`.
-        self.ring.wake_all(header::HEAD);
+        // A reader that raises its flag only now misses this, and checks again after at most the reader's `SLICE`.
+        bell::wake(&self.waiters);
         self.channel.remove_files(&self.lock)
     }
 }

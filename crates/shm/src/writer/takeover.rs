@@ -11,14 +11,15 @@
 //! A key is counted after its entry is written, and a segment gets its name after its header is written. Keys not
 //! counted and segments not named are created again.
 
-use super::{Engine, open_segment};
+use super::{Engine, WAITERS_WORDS, open_segment};
+use crate::bell;
 use crate::cell::{self, Buffer, Found};
 use crate::channel::{self, Channel, Readers};
 use crate::error::{Damage, Error};
 use crate::identity::Identity;
 use crate::layout::{self, Geometry, KEYS_MAX, NAME_BYTES_MAX, NO_KEY, header, state};
 use crate::mapping::{Fence, WriteMap};
-use crate::memory::{Memory, MemoryMut, Sleep};
+use crate::memory::{Memory, MemoryMut};
 use crate::schema::Schema;
 use crate::{ring, values};
 
@@ -72,10 +73,21 @@ pub fn existing(
         }
         state::OPEN => {
             map.store(header::STATE, state::REPLACED);
-            map.wake_all(header::HEAD);
+            wake_readers(channel);
             Ok(None)
         }
         _ => Ok(None),
+    }
+}
+
+/// Wakes the readers of a replaced ring, as far as its waiters file can be used; without it, they sleep for at most the
+/// reader's `SLICE`.
+fn wake_readers(channel: &Channel) {
+    let path = channel.waiters_path();
+    let waiters =
+        channel::open(&path, true).and_then(|file| WriteMap::new(&file, &path, WAITERS_WORDS));
+    if let Ok(waiters) = waiters {
+        bell::wake(&waiters);
     }
 }
 
@@ -94,7 +106,7 @@ impl Engine {
         self.epoch = self.ring.load(header::EPOCH).wrapping_add(1).max(1);
         self.ring.release();
         self.ring.store(header::EPOCH, self.epoch);
-        self.ring.wake_all(header::HEAD);
+        bell::wake(&self.waiters);
         Ok(())
     }
 
