@@ -8,23 +8,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <fastdds/dds/domain/DomainParticipant.hpp>
-#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
-#include <fastrtps/utils/IPLocator.h>
 
 #include "DonePubSubTypes.h"
 #include "MarketPubSubTypes.h"
+#include "loopback.hpp"
 
 using namespace eprosima::fastdds::dds;
 
@@ -160,20 +156,6 @@ template <class Sample> size_t take_all(const char *topic, DataReader *reader) {
     ++count;
   }
   return count;
-}
-
-// Joins the domain on the loopback interface.
-DomainParticipant *join(uint32_t domain) {
-  DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;
-  auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-  udp->interfaceWhiteList.push_back("127.0.0.1");
-  qos.transport().use_builtin_transports = false;
-  qos.transport().user_transports.push_back(udp);
-  eprosima::fastrtps::rtps::Locator_t peer;
-  peer.kind = LOCATOR_KIND_UDPv4;
-  eprosima::fastrtps::rtps::IPLocator::setIPv4(peer, 127, 0, 0, 1);
-  qos.wire_protocol().builtin.initialPeersList.push_back(peer);
-  return DomainParticipantFactory::get_instance()->create_participant(domain, qos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "hffix.hpp"
 
@@ -53,6 +54,38 @@ extern "C" std::size_t hffix_typed(const char *bytes, std::size_t len) {
     }
   }
   return sum;
+}
+
+// Writes the fields as `tag=value|`, with the values that hffix_typed converts as they are after conversion: a decimal as
+// mantissa and exponent, a time as numbers. Returns 0 if the message is not valid or does not fit.
+extern "C" std::size_t hffix_fields(const char *bytes, std::size_t len, char *out, std::size_t room) {
+  message_reader reader(bytes, len);
+  if (!reader.is_complete() || !reader.is_valid()) return 0;
+  std::string text;
+  for (auto field = reader.begin(); field != reader.end(); ++field) {
+    text += std::to_string(field->tag()) + '=';
+    switch (field->tag()) {
+    case 6: case 14: case 38: case 44: case 151: {
+      std::int64_t mantissa = 0, exponent = 0;
+      field->value().as_decimal(mantissa, exponent);
+      text += std::to_string(mantissa) + 'e' + std::to_string(exponent);
+      break;
+    }
+    case 34: text += std::to_string(field->value().as_int<std::uint64_t>()); break;
+    case 52: case 60: {
+      int parts[7];
+      if (!field->value().as_timestamp(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6])) return 0;
+      for (int part : parts) text += std::to_string(part) + ' ';
+      break;
+    }
+    case 20: case 21: case 29: case 39: case 40: case 54: case 59: case 113: case 150:
+      text += field->value().as_char();
+      break;
+    default: text.append(field->value().begin(), field->value().end());
+    }
+    text += '|';
+  }
+  return text.size() <= room ? text.copy(out, room) : 0;
 }
 
 extern "C" std::size_t hffix_order(char *out, std::size_t len) {

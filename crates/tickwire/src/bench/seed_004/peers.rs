@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use tickwire_fix::Reader;
 
 /// Seconds to measure each operation.
 const SECONDS: &str = "1";
@@ -42,7 +43,10 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
             continue;
         }
         for (message, bytes) in messages {
-            match run(&[peer.run, SECONDS], bytes, &folder).and_then(|output| times(&output)) {
+            let expected = digest(bytes);
+            let times = run(&[peer.run, SECONDS], bytes, &folder)
+                .and_then(|output| times(&output, &expected));
+            match times {
                 Ok(times) => found.extend(times.into_iter().map(|(operation, nanos)| {
                     (Label { operation, message, engine: peer.name }, nanos)
                 })),
@@ -53,12 +57,36 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
     found
 }
 
-/// Reads the output of a peer: a JSON object of operations and nanoseconds.
-fn times(output: &Output) -> Result<Vec<(&'static str, f64)>, String> {
+/// Reads the output of a peer: a JSON object of operations and nanoseconds, and the digest of the values that it read.
+///
+/// # Errors
+/// The output is not JSON, or the digest is not the `expected` one; the text is for the user.
+fn times(output: &Output, expected: &str) -> Result<Vec<(&'static str, f64)>, String> {
     let printed: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| "it did not print what it should".to_owned())?;
+    if printed.get("digest").is_some_and(|digest| digest != expected) {
+        return Err("it read other values".to_owned());
+    }
     let time = |operation: &&'static str| Some((*operation, printed.get(*operation)?.as_f64()?));
     Ok(OPERATIONS.iter().filter_map(time).collect())
+}
+
+/// Returns FNV-1a over 64-bit words, as hexadecimal digits: of each field, in the order of tags, the tag, the length of the
+/// value and its bytes. BodyLength and CheckSum are left out: the peers verify them.
+fn digest(bytes: &[u8]) -> String {
+    let mut reader = Reader::new();
+    let message = reader.decode(bytes).expect("the messages of the benchmark are valid");
+    let mut fields: Vec<_> =
+        message.fields().filter(|field| !matches!(field.tag.0, 9 | 10)).collect();
+    fields.sort_by_key(|field| field.tag);
+    let mut state = 0xcbf2_9ce4_8422_2325_u64;
+    let mut word = |word: u64| state = (state ^ word).wrapping_mul(0x100_0000_01b3);
+    for field in fields {
+        word(field.tag.0.into());
+        word(field.value.len() as u64);
+        field.value.iter().for_each(|&byte| word(byte.into()));
+    }
+    format!("{state:016x}")
 }
 
 /// Runs a command to its end in `folder`, with `input` on standard input; on failure returns the first line
@@ -88,4 +116,35 @@ fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> 
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| !line.trim().is_empty());
     Err(line.unwrap_or("it failed without a message").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    fn printed(text: &str) -> Output {
+        let stdout = text.as_bytes().to_vec();
+        Output { status: ExitStatus::from_raw(0), stdout, stderr: Vec::new() }
+    }
+
+    #[test]
+    fn a_peer_that_read_other_values_has_no_times() {
+        let bytes = super::super::framed("35=0|49=A|56=B|34=1|52=20260105-11:20:43|");
+        let other = super::super::framed("35=0|49=A|56=B|34=2|52=20260105-11:20:43|");
+        let expected = digest(&bytes);
+        assert_ne!(expected, digest(&other));
+        let right = printed(&format!("{{\"parse\": 100.5, \"digest\": \"{expected}\"}}"));
+        assert_eq!(times(&right, &expected), Ok(vec![("parse", 100.5)]));
+        assert_eq!(times(&right, &digest(&other)), Err("it read other values".to_owned()));
+        assert_eq!(times(&printed("{\"parse\": 2}"), &expected), Ok(vec![("parse", 2.0)]));
+    }
+
+    #[test]
+    fn the_order_of_fields_does_not_change_the_digest() {
+        let one = super::super::framed("35=0|49=A|56=B|34=1|52=20260105-11:20:43|");
+        let other = super::super::framed("35=0|34=1|49=A|52=20260105-11:20:43|56=B|");
+        assert_eq!(digest(&one), digest(&other));
+    }
 }
