@@ -6,7 +6,7 @@ mod books;
 pub mod counted;
 mod fast;
 mod instructions;
-mod plot;
+pub mod plot;
 mod receive;
 mod report;
 mod seed_000;

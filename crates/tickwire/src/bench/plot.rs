@@ -43,7 +43,7 @@ pub struct Bars {
     pub groups: Vec<(String, Vec<(usize, f64)>)>,
 }
 
-/// BarSeries of a family that can be told apart.
+/// Series of a family that can be told apart.
 pub const SHADES: usize = 3;
 
 /// A colour on white, and the one that takes its place where the reader prefers dark pages.

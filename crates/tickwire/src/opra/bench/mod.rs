@@ -52,7 +52,7 @@ pub struct BenchArgs {
     /// Do not count instructions, which takes a minute
     #[arg(long, requires = "analysis")]
     no_instructions: bool,
-    /// Write a plot of the rates by decoder and by threads, as SVG
+    /// Write a plot of the times by decoder and by threads, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Replace output files that exist
@@ -90,8 +90,9 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         list.extend(analysis.objects);
     }
     if let Some(path) = &args.plot {
-        let picture = plot::svg(&rows, &trace)
-            .map_err(|error| Failure::Data(format!("cannot draw the rates: {error}")))?;
+        let picture = plot::of(&rows, &trace)
+            .svg()
+            .map_err(|error| Failure::Data(format!("cannot draw the times: {error}")))?;
         write_to(Some(path), picture.as_bytes())?;
     }
     if let Some(path) = &args.json {
