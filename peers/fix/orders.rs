@@ -7,10 +7,10 @@ use tickwire_fix::typed::{BODY_START, Fields, Room, Shapes};
 use tickwire_fix::value::{Decimal, LocalMktDate, Precision, UtcTime, UtcTimestamp};
 use tickwire_fix::{Reader, Tag, TagText, Writer};
 
-/// The order of `tickwire bench seed-004`.
+/// The order of `tickwire bench fix`.
 pub const ORDER: &str = "35=D|49=CLIENT|56=MARKET|34=499650|52=20240307-11:20:43|11=ord509647-500000|21=1|55=BHP|54=1|\
     60=20240307-11:20:14|38=57|40=2|44=298.075|59=4|";
-/// The report of `tickwire bench seed-004`.
+/// The report of `tickwire bench fix`.
 pub const REPORT: &str = "35=8|49=MARKET|56=CLIENT|34=1962926|52=20240307-11:22:07|37=ord499647|11=ord509647-500000|\
     17=ord499647|20=0|150=0|39=0|55=BHP|54=1|38=57|40=2|44=298.07|59=4|29=4|151=57|14=0|6=0|\
     60=20240307-11:20:14|113=Y|21=1|";

@@ -1,7 +1,7 @@
 //! Multicast sockets, and the loops that drive feed handlers.
 //!
-//! Protocol logic has no I/O; it is here and in `tickwire-feed`. This crate moves bytes and time
-//! between that logic and the operating system. Multicast stays on loopback unless an interface is
+//! This crate moves bytes and time between the operating system and the protocol logic, which has no
+//! I/O: that of this crate and of `tickwire-feed`. Multicast stays on loopback unless an interface is
 //! named.
 //!
 //! # Examples

@@ -15,7 +15,7 @@ use crate::memory::{Memory, MemoryMut};
 /// Bytes of a word of the waiters file.
 pub const WORD_BYTES: usize = 8;
 
-/// A reader states its position this many times per ring, and a writer looks at positions twice as rarely.
+/// Times per ring that a reader states its position. A writer looks at positions half as often.
 const PER_RING: u64 = 8;
 
 /// Value of the word of a reader that does not state its position.

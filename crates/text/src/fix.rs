@@ -127,8 +127,8 @@ impl<W: Write> Fix<W> {
     }
 }
 
-/// Returns the tag of each field that has one: its id; for a sequence the id of its length field,
-/// otherwise its own.
+/// Returns the tag of each field that has an id. The tag of a sequence is the id of its length field, or its own if
+/// the length field has none.
 pub(crate) fn tags_of(program: &Program) -> HashMap<FieldRef, u32> {
     let outline = Outline::of(program);
     let tag = |&(field, origin): &(FieldRef, Origin<'_>)| {

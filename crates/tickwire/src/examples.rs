@@ -39,10 +39,10 @@ tickwire bench receive
 # Two of them, two lines, ten messages per packet:
 tickwire bench receive --receivers recvmmsg,ring --messages 10 --lines 2 --json figures.json",
     ),
-    ("bench seed-000", "taskset -c 1 tickwire bench seed-000 --json times.json"),
-    ("bench seed-001", "taskset -c 1 tickwire bench seed-001 --time 20s"),
-    ("bench seed-003", "taskset -c 1 tickwire bench seed-003"),
-    ("bench seed-004", "taskset -c 1 tickwire bench seed-004"),
+    ("bench cme-day", "taskset -c 1 tickwire bench cme-day --json times.json"),
+    ("bench cme-messages", "taskset -c 1 tickwire bench cme-messages --time 20s"),
+    ("bench samples", "taskset -c 1 tickwire bench samples"),
+    ("bench fix", "taskset -c 1 tickwire bench fix"),
     (
         "completions",
         "\

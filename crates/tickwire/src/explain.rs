@@ -1,5 +1,6 @@
 //! `tickwire explain`: one packet, byte by byte.
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
@@ -150,6 +151,9 @@ impl<W: Write> Explaining<'_, W> {
             let is_flawed = outcome == Some(Outcome::Flawed) || of_packet == Outcome::Flawed;
             outcome = Some(Outcome::flawed_if(is_flawed));
             next = index + 1;
+        }
+        if let Some(text) = reader.statistics().times_back() {
+            tell!("tickwire: {name}: {text}");
         }
         outcome.ok_or_else(|| {
             if let Some(text) = input.none_selected(reader.statistics()) {

@@ -1,4 +1,4 @@
-//! `tickwire fix decode`, `validate` and `generate`, and `tickwire bench seed-004`.
+//! `tickwire fix decode`, `validate` and `generate`, and `tickwire bench fix`.
 
 #[path = "../../feed/tests/capture_files/build.rs"]
 #[allow(dead_code)]
@@ -252,7 +252,7 @@ fn types_are_generated_from_a_dictionary() {
 #[test]
 #[cfg(feature = "bench")]
 fn every_operation_is_measured() {
-    let run = tickwire("bench seed-004 --time 10ms --json -");
+    let run = tickwire("bench fix --time 10ms --json -");
     assert_eq!(run.status, 0, "{}", run.err);
     let rows: Vec<serde_json::Value> = serde_json::from_str(&run.out).expect("a list");
     for operation in ["encode", "parse", "typed", "validate"] {
@@ -267,8 +267,8 @@ fn every_operation_is_measured() {
             );
         }
     }
-    let run = tickwire("bench seed-004 --time 10ms");
-    assert!(run.out.contains("µs/msg, seed"), "{}", run.out);
+    let run = tickwire("bench fix --time 10ms");
+    assert!(run.out.contains("µs/msg, published"), "{}", run.out);
 }
 
 #[test]

@@ -253,6 +253,9 @@ fn times_that_go_back_are_told() {
         format!("multicast -f {file} -a {} -p {}", to.group, to.port),
         format!("decode {file} -t {templates} -q"),
         format!("receive --capture {file} -t {templates} -a 239.1.1.1 -p 5000 --framing cme"),
+        format!("explain {file} -t {templates} --packets 0.."),
+        format!("opra decode -f {file} -q"),
+        format!("opra decode -f {file} --show events -q"),
     ] {
         let run = tickwire(&command);
         assert!(run.err.contains(told), "{command}: {}", run.err);

@@ -222,7 +222,7 @@ fn a_report_that_exists_is_replaced_with_force_alone() {
         format!("{} --json {existing}", feed.multicast()),
         format!("{} --json {existing}", feed.bench()),
         format!("{} --plot {existing}", feed.bench()),
-        format!("bench seed-004 --time 0 --json {existing}"),
+        format!("bench fix --time 0 --json {existing}"),
         format!("{opra} --json {existing}"),
         format!("{opra} --plot {existing}"),
         format!("fix generate FIX42 --only Heartbeat -o {existing}"),
@@ -238,8 +238,8 @@ fn a_report_that_exists_is_replaced_with_force_alone() {
     }
     // These commands take long if the output is not refused.
     std::fs::write(&existing, PRECIOUS).expect("written");
-    let mut commands = ["bench seed-000 --time 0 -n 20", "bench seed-001 --time 0"].to_vec();
-    commands.extend(["bench seed-003 --time 0", "soak feed --days 1 -n 100"]);
+    let mut commands = ["bench cme-day --time 0 -n 20", "bench cme-messages --time 0"].to_vec();
+    commands.extend(["bench samples --time 0", "soak feed --days 1 -n 100"]);
     let commands: Vec<String> =
         commands.iter().map(|command| format!("{command} --json {existing}")).collect();
     feed.assert_refused(&commands, &existing, "replace it with --force");

@@ -56,7 +56,7 @@ fn cells(line: &str) -> Vec<&str> {
     }
 }
 
-/// Returns the least and the most of the numbers at the front of a cell: those before a bracket, a slash, `and` or `once`.
+/// Returns the smallest and the largest number at the start of a cell, up to a bracket, a slash, `and` or `once`.
 fn range(cell: &str) -> (f64, f64) {
     let front = [" (", " / ", " and ", "once"]
         .iter()

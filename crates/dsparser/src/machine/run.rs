@@ -20,7 +20,7 @@ struct Frame<'p> {
     rounds: u64,
 }
 
-/// State of a run between two pieces of its input. No count of bytes is open then.
+/// State of a run between two pieces of its input. A run never stops inside a block with a byte count, so the state has none.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) state: StateId,

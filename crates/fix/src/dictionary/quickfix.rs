@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(
             tags,
             [Tag(5001), Tag(5002)],
-            "a name that lost its tag's field is that field's"
+            "a replaced name still finds the field of its tag"
         );
         let session = Dictionary::parse_quickfix(super::super::shipped::FIXT11).expect("loads");
         let checks = crate::Checks { required_fields: false, ..crate::Checks::default() };

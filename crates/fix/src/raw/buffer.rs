@@ -78,8 +78,8 @@ impl<'b> Buffer<'b> {
     /// Returns the bytes of the buffer.
     #[inline(always)]
     pub(crate) fn finish(self) -> &'b mut [u8] {
-        // SAFETY: start and length come from the slice of which `self` was made. `self` ends here,
-        // and with it every pen: each has borrowed it.
+        // SAFETY: start and length come from the slice from which `self` was created. `self` is consumed here, and every pen
+        // borrows it, so no pen can write any more.
         unsafe { std::slice::from_raw_parts_mut(self.pen.start, self.len) }
     }
 }

@@ -3,16 +3,16 @@
 //! One module per subject; [`timing`] measures for all of them and [`report`] writes the results.
 
 mod books;
+mod cme_day;
+mod cme_messages;
 pub mod counted;
 mod fast;
+mod fix_codec;
 mod instructions;
 pub mod plot;
 mod receive;
 mod report;
-mod seed_000;
-mod seed_001;
-mod seed_003;
-mod seed_004;
+mod samples;
 pub mod timing;
 
 use crate::failure::{Failure, Outcome};
@@ -33,14 +33,11 @@ enum Subject {
     Fast(Box<fast::FastArgs>),
     Instructions(instructions::InstructionsArgs),
     Receive(receive::ReceiveArgs),
-    #[command(name = "seed-000")]
-    Seed000(seed_000::Seed000Args),
-    #[command(name = "seed-001")]
-    Seed001(seed_001::Seed001Args),
-    #[command(name = "seed-003")]
-    Seed003(seed_003::Seed003Args),
-    #[command(name = "seed-004")]
-    Seed004(seed_004::Seed004Args),
+    CmeDay(cme_day::CmeDayArgs),
+    CmeMessages(cme_messages::CmeMessagesArgs),
+    Samples(samples::SamplesArgs),
+    #[command(name = "fix")]
+    FixCodec(fix_codec::FixCodecArgs),
 }
 
 /// Runs `tickwire bench`.
@@ -49,9 +46,9 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         Subject::Fast(args) => fast::run(args),
         Subject::Instructions(args) => instructions::run(args),
         Subject::Receive(args) => receive::run(args),
-        Subject::Seed000(args) => seed_000::run(args),
-        Subject::Seed001(args) => seed_001::run(args),
-        Subject::Seed003(args) => seed_003::run(args),
-        Subject::Seed004(args) => seed_004::run(args),
+        Subject::CmeDay(args) => cme_day::run(args),
+        Subject::CmeMessages(args) => cme_messages::run(args),
+        Subject::Samples(args) => samples::run(args),
+        Subject::FixCodec(args) => fix_codec::run(args),
     }
 }

@@ -252,5 +252,8 @@ fn decode_all(
     }
     let none_selected = args.input.none_selected(reader.statistics());
     reader.statistics().missing().chain(none_selected).for_each(|text| report.error(&text));
+    if let Some(text) = reader.statistics().times_back() {
+        report.print(&text);
+    }
     Ok(())
 }

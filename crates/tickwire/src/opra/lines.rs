@@ -220,6 +220,9 @@ impl Feed<'_> {
         }
         let missing = captures.iter().flat_map(|capture| capture.reader.statistics().missing());
         missing.for_each(|text| self.report.error(&text));
+        let times_back =
+            captures.iter().filter_map(|capture| capture.reader.statistics().times_back());
+        times_back.for_each(|text| self.report.print(&text));
         for index in 0..self.captured.len() {
             // What was cut short has no gaps at its end.
             if self.left == 0 || self.stop.is_set() {

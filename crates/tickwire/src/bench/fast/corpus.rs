@@ -243,8 +243,8 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Returns the number of packets and entries and the maximum number of entries per message, which is how
-    /// seed 000 describes a capture.
+    /// Returns the number of packets and entries and the maximum number of entries per message, as published articles
+    /// describe a capture.
     pub fn packets_and_entries(&self) -> Result<String, Failure> {
         let mut most = 0;
         let mut decoder = self.decoder(&self.program, EngineUnderTest::Automatic);

@@ -15,7 +15,9 @@ use tickwire_exchange::day::{
 use tickwire_feed::framing::Preset;
 use tickwire_net::inject::{ClockStep, Faults};
 
+// A day has line B without being asked; the option is accepted, as other commands have it.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("line_b", |arg| arg.hide(true)))]
 pub struct DayArgs {
     /// Capture file to write, with all lines: pcapng if its name ends so, else pcap
     #[arg(short, long, value_name = "FILE")]
@@ -117,7 +119,7 @@ pub struct DayArgs {
 
     #[command(flatten)]
     endpoints: EndpointArgs,
-    /// Omit line B
+    /// Omit line B, which a day has unless this option is given
     #[arg(long, help_heading = "Line B and snapshots", conflicts_with = "line_b")]
     no_line_b: bool,
     #[command(flatten)]

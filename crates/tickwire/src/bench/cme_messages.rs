@@ -1,4 +1,4 @@
-//! `tickwire bench seed-001`: the messages of the OnixS note of 2011: one entry and 36 bytes on CME's channel
+//! `tickwire bench cme-messages`: the messages of the OnixS note of 2011: one entry and 36 bytes on CME's channel
 //! 11, four entries and 79 bytes on channel 9.
 //!
 //! The note decodes one message over and over, which a branch predictor learns completely. This command
@@ -17,7 +17,7 @@ use tickwire_exchange::{CmeShape, Options};
 
 /// CME: one message of channel 11 and one of channel 9, throughput and latency
 #[derive(Debug, Args)]
-pub struct Seed001Args {
+pub struct CmeMessagesArgs {
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -48,8 +48,8 @@ const CHANNELS: [Channel; 2] = [
     },
 ];
 
-/// Runs `tickwire bench seed-001`.
-pub fn run(args: &Seed001Args) -> Result<Outcome, Failure> {
+/// Runs `tickwire bench cme-messages`.
+pub fn run(args: &CmeMessagesArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
     let mut corpora = Vec::new();
     for channel in &CHANNELS {
@@ -115,7 +115,7 @@ pub fn run(args: &Seed001Args) -> Result<Outcome, Failure> {
 fn published(channel: &Channel) -> Vec<String> {
     vec![
         channel.name.to_owned(),
-        "seed 001, i7-2600".to_owned(),
+        "published, i7-2600".to_owned(),
         "one message".to_owned(),
         channel.encoded_bytes.to_string(),
         format!("{:.0}", channel.messages_per_s),

@@ -1,4 +1,4 @@
-//! `tickwire bench seed-004`: the FIX codec on the order and the execution report of hftest.
+//! `tickwire bench fix`: the FIX codec on the order and the execution report of hftest.
 
 mod by_hand;
 mod peers;
@@ -22,7 +22,7 @@ use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
 /// header and body to its type; generated-alike remembers the tag order of earlier messages.
 /// validate checks a parsed message against the dictionary.
 #[derive(Debug, Args)]
-pub struct Seed004Args {
+pub struct FixCodecArgs {
     /// Also measure other engines: the folder of their drivers, `peers/fix` in the source tree
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
@@ -58,7 +58,7 @@ const MESSAGES: [(&str, &str); 2] = [
 ];
 
 /// Published figures: engine, operation, message, messages, microseconds.
-const SEED: [(&str, &str, &str, u64, f64); 4] = [
+const PUBLISHED: [(&str, &str, &str, u64, f64); 4] = [
     ("client", "encode", ORDER, 150_001, 185_837.0),
     ("client", "decode", REPORT, 588_567, 2_295_686.0),
     ("server", "encode", REPORT, 588_567, 907_882.0),
@@ -157,8 +157,8 @@ fn checked(bytes: &[u8], again: &[u8], dictionary: &Dictionary) -> Result<(), Fa
     Ok(())
 }
 
-/// Runs `tickwire bench seed-004`.
-pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
+/// Runs `tickwire bench fix`.
+pub fn run(args: &FixCodecArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
     let data = |error: tickwire_fix::Error| Failure::Data(error.to_string());
     let [order_bytes, report_bytes] = MESSAGES.map(|(_, body)| framed(body));
@@ -216,7 +216,7 @@ pub fn run(args: &Seed004Args) -> Result<Outcome, Failure> {
             times.push(peer.1);
         }
     }
-    let tables = format!("{}\n{}", operations(&labels, &times), beside_seed(&labels, &times));
+    let tables = format!("{}\n{}", operations(&labels, &times), beside_published(&labels, &times));
     let rows = labels.iter().zip(&times).map(|(Label { operation, message, engine }, nanos)| {
         json!({
             "operation": operation,
@@ -243,38 +243,38 @@ fn operations(labels: &[Label], times: &[f64]) -> Table {
     table
 }
 
-/// The seed's figures beside ours for the same number of messages. The seed's machine was a different one.
-fn beside_seed(labels: &[Label], times: &[f64]) -> Table {
+/// Returns the published figures beside ours for the same number of messages. They are of another machine.
+fn beside_published(labels: &[Label], times: &[f64]) -> Table {
     let mut table = Table::new(&[
         ("mode", Align::Left),
         ("operation", Align::Left),
         ("messages", Align::Right),
-        ("µs, seed", Align::Right),
+        ("µs, published", Align::Right),
         ("µs", Align::Right),
-        ("msgs/µs, seed", Align::Right),
+        ("msgs/µs, published", Align::Right),
         ("msgs/µs", Align::Right),
-        ("µs/msg, seed", Align::Right),
+        ("µs/msg, published", Align::Right),
         ("µs/msg", Align::Right),
         ("times", Align::Right),
     ]);
-    for (mode, name, message, count, seed) in SEED {
+    for (mode, name, message, count, published) in PUBLISHED {
         let operation = if name == "decode" { "typed" } else { name };
         let wanted = Label { operation, message, engine: "generated" };
         let Some(at) = labels.iter().position(|label| *label == wanted) else { continue };
         let messages = count as f64;
         let own = times[at] * messages / 1000.0;
-        let (seed_each, own_each) = (seed / messages, own / messages);
+        let (published_each, own_each) = (published / messages, own / messages);
         table.row(vec![
             mode.to_owned(),
             name.to_owned(),
             count.to_string(),
-            format!("{seed:.0}"),
+            format!("{published:.0}"),
             format!("{own:.0}"),
-            format!("{:.2}", 1.0 / seed_each),
+            format!("{:.2}", 1.0 / published_each),
             format!("{:.2}", 1.0 / own_each),
-            format!("{seed_each:.3}"),
+            format!("{published_each:.3}"),
             format!("{own_each:.3}"),
-            format!("{:.1}x", seed_each / own_each),
+            format!("{:.1}x", published_each / own_each),
         ]);
     }
     table

@@ -1,4 +1,4 @@
-//! `tickwire bench seed-003`: decoding of the Simple and the Complex feed, alone and into DDS samples.
+//! `tickwire bench samples`: decoding of the Simple and the Complex feed, alone and into DDS samples.
 //!
 //! Complex messages are also measured with their order books. Simple messages describe single orders, from
 //! which no books by price level are built.
@@ -18,7 +18,7 @@ use tickwire_exchange::Options;
 
 /// Simple and Complex messages: mean time to decode, and to decode into DDS samples
 #[derive(Debug, Args)]
-pub struct Seed003Args {
+pub struct SamplesArgs {
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -31,8 +31,8 @@ struct Line {
     published_us: Option<f64>,
 }
 
-/// Runs `tickwire bench seed-003`.
-pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
+/// Runs `tickwire bench samples`.
+pub fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
     let simple = Corpus::make_up("Simple", &Options::simple())?;
     let complex = Corpus::make_up("Complex", &Options::complex())?;
@@ -72,7 +72,7 @@ pub fn run(args: &Seed003Args) -> Result<Outcome, Failure> {
         ("name", Align::Left),
         ("count", Align::Right),
         ("mean, us", Align::Right),
-        ("seed 003, us", Align::Right),
+        ("published, us", Align::Right),
         ("times faster", Align::Right),
     ]);
     let mut rows = Vec::new();
