@@ -22,7 +22,7 @@ const OTHER_LONG_FORMS: [(&str, &str, &str, &str); 1] = [(
 )];
 
 /// The short flag for counts; its long form names the counted items.
-const COUNTS: (&str, [&str; 3]) = ("-n", ["--limit", "--messages", "--packets"]);
+const COUNTS: (&str, [&str; 3]) = ("-n", ["--limit", "--messages", "--packet-count"]);
 
 /// Words in a help text that indicate a duration.
 const WORDS_OF_TIMES: [&str; 9] = [
@@ -115,6 +115,12 @@ fn every_option_means_one_thing_and_times_have_units() {
             .filter(|option| option.value.as_deref().is_some_and(|value| value.contains("TIME")));
         let times = times.count();
         assert!(times == 0 || times == options.len(), "{name} is not always a time: {options:?}");
+        let ranges = options.iter().filter(|option| option.value.as_deref() == Some("<FROM..TO>"));
+        let ranges = ranges.count();
+        assert!(
+            ranges == 0 || ranges == options.len(),
+            "{name} is not always a range: {options:?}"
+        );
     }
 }
 

@@ -26,8 +26,8 @@ fn an_output_that_exists_is_replaced_with_force_alone() {
         format!("opra generate --messages 50 -o {existing}"),
         format!("opra decode {trace} -o {existing}"),
         format!("opra encode {quotes} -o {existing}"),
-        format!("generate day --packets 20 -o {free} --truth {existing}"),
-        format!("generate day --packets 20 -o {existing}"),
+        format!("generate day -n 20 -o {free} --truth {existing}"),
+        format!("generate day -n 20 -o {existing}"),
     ] {
         std::fs::write(&existing, PRECIOUS).expect("written");
         let run = tickwire(&command);
@@ -125,8 +125,8 @@ fn two_outputs_of_one_name_are_refused() {
         format!("generate cme -n 20 -o {name} --snapshots {other}"),
         format!("generate cme -n 20 -o {name} --truth {longer}"),
         format!("generate cme -n 20 -o {name} --write-templates {longer}"),
-        format!("generate day --packets 20 -o {name} --truth {name}"),
-        format!("generate day --packets 20 -o {name} --truth {longer}"),
+        format!("generate day -n 20 -o {name} --truth {name}"),
+        format!("generate day -n 20 -o {name} --truth {longer}"),
         format!("bench fast --json {name} --plot {longer}"),
         format!("opra bench --messages 50 --time 0 --json {name} --plot {longer}"),
     ]

@@ -18,7 +18,7 @@ use tickwire_exchange::{CmeShape, Options};
 #[derive(Debug, Args)]
 pub struct CmeDayArgs {
     /// Packets to generate
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100_000)]
+    #[arg(short = 'n', long = "packet-count", value_name = "COUNT", default_value_t = 100_000)]
     packets: u64,
     #[command(flatten)]
     report: ReportArgs,

@@ -51,7 +51,7 @@ struct FeedSoakArgs {
     #[arg(long, value_name = "COUNT")]
     days: Option<u64>,
     /// Packets per day
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5_000)]
+    #[arg(short = 'n', long = "packet-count", value_name = "COUNT", default_value_t = 5_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     packets: u64,
     /// Random seed of the days, faults and kills

@@ -36,7 +36,7 @@ pub struct DayArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
     /// Number of update packets
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10_000)]
+    #[arg(short = 'n', long = "packet-count", value_name = "COUNT", default_value_t = 10_000)]
     pub packets: u64,
     /// Number of instruments
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
