@@ -36,7 +36,7 @@
 //! A line may also show numbers of no known epoch without a reset, because it lost that packet or
 //! the feed has none. The next epoch then begins after the hold time, so that the other line can
 //! still deliver packets of the old one, including the reset. It does not begin while another line
-//! continues in the old epoch, if that line is trusted or put aside by a guess only: either the
+//! continues in the old epoch, if that line is trusted or was put aside without proof: either the
 //! continuing line is behind, or the other line does not show a reset. After `skew_ns` the arbiter
 //! decides that there was no reset. If more packets of the next epoch arrive before that than can
 //! be kept, the epoch begins, unless the continuing line has passed the number at which the other
