@@ -22,29 +22,30 @@ use crate::tag::Tag;
 
 /// The dictionaries that ship with the library, in QuickFIX's format.
 ///
-/// The files are those of QuickFIX, under the licence in the same folder.
+/// The files are those of QuickFIX, under the licence in the same folder. They are statics rather than constants, so that a
+/// program contains each of them once: constants are copied into every crate that uses them.
 pub mod shipped {
     /// FIX 4.0.
-    pub const FIX40: &str = include_str!("../../dictionaries/FIX40.xml");
+    pub static FIX40: &str = include_str!("../../dictionaries/FIX40.xml");
     /// FIX 4.1.
-    pub const FIX41: &str = include_str!("../../dictionaries/FIX41.xml");
+    pub static FIX41: &str = include_str!("../../dictionaries/FIX41.xml");
     /// FIX 4.2.
-    pub const FIX42: &str = include_str!("../../dictionaries/FIX42.xml");
+    pub static FIX42: &str = include_str!("../../dictionaries/FIX42.xml");
     /// FIX 4.3.
-    pub const FIX43: &str = include_str!("../../dictionaries/FIX43.xml");
+    pub static FIX43: &str = include_str!("../../dictionaries/FIX43.xml");
     /// FIX 4.4.
-    pub const FIX44: &str = include_str!("../../dictionaries/FIX44.xml");
+    pub static FIX44: &str = include_str!("../../dictionaries/FIX44.xml");
     /// FIX 5.0, application messages only.
-    pub const FIX50: &str = include_str!("../../dictionaries/FIX50.xml");
+    pub static FIX50: &str = include_str!("../../dictionaries/FIX50.xml");
     /// FIX 5.0 SP1, application messages only.
-    pub const FIX50SP1: &str = include_str!("../../dictionaries/FIX50SP1.xml");
+    pub static FIX50SP1: &str = include_str!("../../dictionaries/FIX50SP1.xml");
     /// FIX 5.0 SP2, application messages only.
-    pub const FIX50SP2: &str = include_str!("../../dictionaries/FIX50SP2.xml");
+    pub static FIX50SP2: &str = include_str!("../../dictionaries/FIX50SP2.xml");
     /// FIXT 1.1, session messages, header and trailer.
-    pub const FIXT11: &str = include_str!("../../dictionaries/FIXT11.xml");
+    pub static FIXT11: &str = include_str!("../../dictionaries/FIXT11.xml");
 
     /// All of them, under the names of QuickFIX's files.
-    pub const ALL: [(&str, &str); 9] = [
+    pub static ALL: [(&str, &str); 9] = [
         ("FIX40", FIX40),
         ("FIX41", FIX41),
         ("FIX42", FIX42),

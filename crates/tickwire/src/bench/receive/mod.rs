@@ -52,7 +52,7 @@ pub struct ReceiveArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=2))]
     lines: Vec<u16>,
     /// Packets per trial and line
-    #[arg(long, value_name = "COUNT", default_value_t = 200_000)]
+    #[arg(long = "packet-count", value_name = "COUNT", default_value_t = 200_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(10_000..=5_000_000))]
     packets: u32,
     /// Write the figures as JSON to this file instead of as a table; - is standard output
