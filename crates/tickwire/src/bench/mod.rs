@@ -7,12 +7,12 @@ mod cme_day;
 mod cme_messages;
 pub mod counted;
 mod fast;
+mod filled_samples;
 mod fix_codec;
 mod instructions;
 pub mod plot;
 mod receive;
 mod report;
-mod samples;
 pub mod timing;
 
 use crate::failure::{Failure, Outcome};
@@ -35,7 +35,7 @@ enum Subject {
     Receive(receive::ReceiveArgs),
     CmeDay(cme_day::CmeDayArgs),
     CmeMessages(cme_messages::CmeMessagesArgs),
-    Samples(samples::SamplesArgs),
+    Samples(filled_samples::SamplesArgs),
     #[command(name = "fix")]
     FixCodec(fix_codec::FixCodecArgs),
 }
@@ -48,7 +48,7 @@ pub fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         Subject::Receive(args) => receive::run(args),
         Subject::CmeDay(args) => cme_day::run(args),
         Subject::CmeMessages(args) => cme_messages::run(args),
-        Subject::Samples(args) => samples::run(args),
+        Subject::Samples(args) => filled_samples::run(args),
         Subject::FixCodec(args) => fix_codec::run(args),
     }
 }
