@@ -108,7 +108,7 @@ pub(super) enum ReportedState {
 /// [`Recovery::book_mark`](super::Recovery::book_mark).
 ///
 /// The number of checks has 16 bits, so two marks could be equal after 65,536 checks that moved neither
-/// RptSeq nor the sequence number. An update moves one of them.
+/// RptSeq nor the sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookMark {
     rpt_seq: u64,

@@ -496,12 +496,20 @@ impl Recovery {
         let is_new = self.ids.define(instrument, definition);
         let known = self.ids.definition(instrument);
         let depth = self.known_depth(known);
+        let mut kinds_cut = 0;
         if let Some(known) = self.instruments.get_mut(instrument.index()) {
             for (kind, depth) in BookKind::ALL.into_iter().zip(depth) {
                 if let (Some(book), Some(depth)) = (known.books.get_mut(kind), depth) {
+                    let before = book.depth();
                     book.set_depth(depth);
+                    kinds_cut |= u8::from(book.depth() != before) << kind as u8;
                 }
             }
+            known.kinds_changed |= kinds_cut;
+        }
+        if kinds_cut != 0 {
+            // Levels beyond the depth have gone.
+            self.touch(instrument);
         }
         is_new
     }

@@ -84,3 +84,28 @@ fn a_mark_of_books_differs_after_each_change_of_levels_or_state() {
         assert!(!marks[..at].contains(mark), "{at}");
     }
 }
+
+#[test]
+fn a_definition_that_cuts_a_book_changes_its_mark() {
+    let mut recovery = by_rpt_seq();
+    recovery.handle_progress(11);
+    let levels = both_sides(&[50, 49], &[60, 61]);
+    assert_eq!(recovery.handle_snapshot(0, &whole(10, 100, &levels)), SnapshotOutcome::Recovered);
+    recovery.settle();
+    let before = recovery.book_mark(ONE).expect("settled");
+    let definition = Definition { depth: [Some(1), None], ..Definition::default() };
+    recovery.define(ONE, &definition);
+    recovery.settle();
+    let cut = recovery.book_mark(ONE).expect("settled");
+    assert_ne!(cut, before);
+    let mut board = Board::new();
+    let reader = board.reader();
+    reader.reserve(ONE);
+    assert!(recovery.publish_to(&mut board, ONE, 7));
+    let book = reader.book(ONE, BookKind::Outright).unwrap();
+    assert_eq!(book.levels(Side::Bid), [level(50)]);
+    // Definitions are sent again and again.
+    recovery.define(ONE, &definition);
+    recovery.settle();
+    assert_eq!(recovery.book_mark(ONE), Some(cut));
+}
