@@ -273,7 +273,8 @@ fn over_tls_only_a_collector_of_the_named_authorities_gets_spans() {
     );
     let routes = Router::new().route("/v1/traces", post(|| async {}));
     let server = HttpServer::serve_tls("0".parse().unwrap(), routes, tls.unwrap()).unwrap();
-    let address = format!("https://localhost:{}", server.address().port());
+    // A scheme is one in any case.
+    let address = format!("HTTPS://localhost:{}", server.address().port());
     let exports = |authority: &std::path::Path| {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         child.args(["--ignored", "--exact", "exports_a_span_to_the_collector_of_a_variable"]);

@@ -76,8 +76,8 @@ pub(super) struct BlockingClient {
 }
 
 impl BlockingClient {
-    /// Creates a client for the requests of `batch`, with `tls` for an address that needs it. A request ends at the deadline of the batch, counted from resolving the
-    /// name to the end of the answer.
+    /// Creates a client for the requests of `batch`, with `tls` for an address that needs it. A request ends at the deadline of
+    /// the batch, counted from resolving the name to the end of the answer.
     pub(super) fn new(batch: Arc<BatchExport>, tls: Option<TlsConfig>) -> Self {
         let config = Agent::config_builder()
             // The exporter decides by the status whether to retry.

@@ -20,6 +20,7 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use ureq::http::Uri;
+use ureq::http::uri::Scheme;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::client::{BatchExport, BlockingClient};
@@ -99,7 +100,8 @@ impl CollectorAddress {
     /// # Errors
     /// A text for the user: there are no certificates of authorities, or they cannot be read.
     fn tls(&self) -> Result<Option<TlsConfig>, String> {
-        if !self.0.starts_with("https:") {
+        let scheme = self.0.parse::<Uri>().ok().and_then(|uri| uri.scheme().cloned());
+        if scheme != Some(Scheme::HTTPS) {
             return Ok(None);
         }
         let names = ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
