@@ -7,7 +7,14 @@ import * as format from "./format.js";
 
 /** Seconds in the chart. */
 const SHOWN = 600;
-const EVERY_MS = 1000;
+/** Each panel has a request of its own, so they ask seldom. */
+const EVERY_MS = 5000;
+
+/** True if the reader can see an element. */
+function isSeen(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return !document.hidden && bottom > 0 && top < innerHeight;
+}
 
 /**
  * A panel over the history that `query` names. `value(second)` is the number in the chart, of `unit`; the export is saved as `file`.
@@ -29,21 +36,23 @@ export function hour(title, query, value, unit, file) {
     h("div", { class: "head" }, h("h3", {}, title), now,
       h("span", { class: "push" }, h("button", { class: "link", type: "button", click: save }, "Export the last hour"))),
     failure, canvas);
-  let seconds = [];
+  const show = (seconds) => {
+    const values = seconds.map(value);
+    spark(canvas, values, "a");
+    const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
+    text(now, since ? `${format.count(values.at(-1))} ${unit} in the last second, ${format.count(Math.max(...values))} at most in ${format.span(since * 1000)}` : "");
+    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+  };
   const look = async () => {
     if (!element.isConnected) return;
-    try {
-      const known = seconds.at(-1)?.t ?? 0;
-      const answer = await get(`/api/v1/history?${query}&seconds=${known ? 10 : SHOWN}`);
-      seconds = [...seconds, ...answer.seconds.filter(({ t }) => t > known)].slice(-SHOWN);
-    } catch {
-      // A session has no history before its first second; without an answer the page says so.
+    if (isSeen(element)) {
+      try {
+        const answer = await get(`/api/v1/history?${query}&seconds=${SHOWN}`);
+        if (element.isConnected) show(answer.seconds);
+      } catch (error) {
+        text(now, `No history: ${error.message}`);
+      }
     }
-    const values = seconds.map(value);
-    if (element.isConnected) spark(canvas, values, "a");
-    const last = values.at(-1);
-    text(now, last === undefined ? "" : `${format.count(last)} ${unit} in the last second, ${format.count(Math.max(...values))} at most in ${format.span(values.length * 1000)}`);
-    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
     setTimeout(look, EVERY_MS);
   };
   setTimeout(look);

@@ -1,6 +1,6 @@
 //! The history of FIX sessions and topics: the last hour, second by second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -73,6 +73,11 @@ struct SessionTotals {
     rejected: u64,
 }
 
+/// Returns the growth of a counter. One that is lower than before has begun anew.
+fn grown(before: u64, now: u64) -> u64 {
+    if now < before { now } else { now - before }
+}
+
 #[derive(Debug, Default)]
 struct SessionHistory {
     before: SessionTotals,
@@ -93,27 +98,33 @@ struct TopicTotals {
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     sessions: BTreeMap<String, SessionHistory>,
+    /// True from the end of the first second on: sessions that come later have all their counts from then.
+    has_begun: bool,
     bus_before: Option<TopicTotals>,
     bus: History<BusSecond>,
     topics: Vec<String>,
 }
 
 impl Activity {
-    /// Completes the second `t` of all sessions. Of sessions that come when [`SESSIONS_MAX`] are known, those get a history for
-    /// which a session that is gone makes room.
+    /// Completes the second `t` of all sessions. At most [`SESSIONS_MAX`] have a history; a new one replaces one that no longer
+    /// exists.
     pub(crate) fn end_second_of_sessions(&mut self, t: u64, fix: &Value) {
         let sessions = fix["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let named = || sessions.iter().filter_map(|of| Some((of["name"].as_str()?, of)));
+        if sessions.len() > SESSIONS_MAX || self.sessions.len() > sessions.len() {
+            let present: HashSet<&str> = named().map(|(name, _)| name).collect();
+            if self.sessions.len() >= SESSIONS_MAX {
+                self.sessions.retain(|known, _| present.contains(known.as_str()));
+            }
+        }
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
         for (name, session) in named() {
             if !self.sessions.contains_key(name) {
                 if self.sessions.len() >= SESSIONS_MAX {
-                    self.sessions.retain(|known, _| named().any(|(name, _)| name == known));
-                }
-                if self.sessions.len() >= SESSIONS_MAX {
                     continue;
                 }
-                let seconds = History::default();
-                let history = SessionHistory { before: counts_of(session), seconds };
+                let before = if has_begun { SessionTotals::default() } else { counts_of(session) };
+                let history = SessionHistory { before, seconds: History::default() };
                 self.sessions.insert(name.to_owned(), history);
             }
             let Some(history) = self.sessions.get_mut(name) else { continue };
@@ -122,10 +133,10 @@ impl Activity {
             history.seconds.push(SessionSecond {
                 t,
                 is_logged_on: session["state"] == "logged_on",
-                received: now.received.saturating_sub(before.received),
-                sent: now.sent.saturating_sub(before.sent),
-                resent: now.resent.saturating_sub(before.resent),
-                rejected: now.rejected.saturating_sub(before.rejected),
+                received: grown(before.received, now.received),
+                sent: grown(before.sent, now.sent),
+                resent: grown(before.resent, now.resent),
+                rejected: grown(before.rejected, now.rejected),
                 queued: number(&session["queued"]),
                 next_sender: number(&session["next_sender"]),
                 next_target: number(&session["next_target"]),
@@ -147,17 +158,17 @@ impl Activity {
         let topic = |(at, topic): (usize, &TopicState)| {
             let before = before.samples.get(at).copied().unwrap_or(0);
             TopicSecond {
-                samples: topic.samples.saturating_sub(before),
+                samples: grown(before, topic.samples),
                 matched: topic.matched,
                 backlog_samples: topic.backlog_samples,
             }
         };
         self.bus.push(BusSecond {
             t,
-            lost: now.lost.saturating_sub(before.lost),
-            missing: now.missing.saturating_sub(before.missing),
-            dropped: now.dropped.saturating_sub(before.dropped),
-            late_joiners: now.late_joiners.saturating_sub(before.late_joiners),
+            lost: grown(before.lost, now.lost),
+            missing: grown(before.missing, now.missing),
+            dropped: grown(before.dropped, now.dropped),
+            late_joiners: grown(before.late_joiners, now.late_joiners),
             topics: bus.topics.iter().enumerate().map(topic).collect(),
         });
     }
@@ -168,8 +179,8 @@ impl Activity {
     }
 
     /// Returns the names of the topics, and their last `count` seconds.
-    pub(crate) fn bus(&self, count: usize) -> (&[String], Vec<Arc<BusSecond>>) {
-        (&self.topics, self.bus.seconds(count))
+    pub(crate) fn bus(&self, count: usize) -> (Vec<String>, Vec<Arc<BusSecond>>) {
+        (self.topics.clone(), self.bus.seconds(count))
     }
 }
 
@@ -205,11 +216,13 @@ pub(crate) fn session_csv(seconds: &[Arc<SessionSecond>]) -> String {
     out
 }
 
-/// Returns the seconds of topics as CSV with a header line: three columns for each topic. An unknown backlog is empty.
+/// Returns the seconds of topics as CSV with a header line: three columns for each topic, whose name
+/// loses commas and quotes. An unknown backlog is empty.
 pub(crate) fn bus_csv(topics: &[String], seconds: &[Arc<BusSecond>]) -> String {
     let mut out =
         String::from("unix_seconds,lost_samples,missing_samples,dropped_samples,late_joiners");
     for topic in topics {
+        let topic = topic.replace([',', '"', '\n'], "_");
         // Writing to a string does not fail.
         let _ = write!(out, ",{topic}_samples,{topic}_matched,{topic}_backlog");
     }
@@ -258,6 +271,21 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_comes_later_or_anew_has_all_its_counts() {
+        let mut activity = Activity::default();
+        activity.end_second_of_sessions(100, &sessions(["S".to_owned()], 5));
+        let both = || ["S".to_owned(), "T".to_owned()];
+        activity.end_second_of_sessions(101, &sessions(both(), 40));
+        // Both were removed and added again.
+        activity.end_second_of_sessions(102, &sessions(both(), 3));
+        let received = |name| {
+            let seconds = activity.session(name, usize::MAX).unwrap();
+            seconds.iter().map(|second| second.received).collect::<Vec<_>>()
+        };
+        assert_eq!((received("S"), received("T")), (vec![0, 35, 3], vec![40, 3]));
+    }
+
+    #[test]
     fn histories_are_bounded_in_seconds_and_sessions() {
         let mut activity = Activity::default();
         for t in 0..2 * SECONDS_MAX as u64 {
@@ -287,7 +315,7 @@ mod tests {
             activity.end_second_of_topics(t, &tap.state(t));
         }
         let (names, seconds) = activity.bus(usize::MAX);
-        let csv = bus_csv(names, &seconds);
+        let csv = bus_csv(&names, &seconds);
         let lines: Vec<_> = csv.lines().collect();
         assert_eq!(lines[0].split(',').count(), 11, "{csv}");
         assert_eq!(lines[1..], ["7,0,0,0,0,0,1,,0,0,", "8,0,0,1,0,15,1,4,0,0,"]);

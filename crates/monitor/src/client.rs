@@ -31,6 +31,8 @@ pub struct MonitorTarget {
     pub token: Option<Token>,
     /// TLS; `None` for plain HTTP.
     pub tls: Option<HttpTlsClient>,
+    /// Name of a process behind a monitor of several; `None` for the monitor's own API.
+    pub process: Option<String>,
 }
 
 /// Message that says why a monitor did not answer.
@@ -75,7 +77,7 @@ impl MonitorTarget {
     /// # Errors
     /// The monitor cannot be reached, refuses the request, or answers anything but JSON of at most 32 MiB.
     pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
-        self.ask(Request::get(path), Body::empty()).await
+        self.ask(Request::get(self.path_to(path)), Body::empty()).await
     }
 
     /// Sends JSON to `path` and returns the JSON of the answer.
@@ -83,8 +85,19 @@ impl MonitorTarget {
     /// # Errors
     /// Those of [`get`](Self::get).
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
-        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        let request = Request::post(self.path_to(path));
+        let request = request.header(header::CONTENT_TYPE, "application/json");
         self.ask(request, Body::from(body.to_string())).await
+    }
+
+    /// True if tokens would travel over a network in plain text: its own, and those of users whose requests it forwards.
+    pub fn is_exposed(&self) -> bool {
+        !self.address.ip().is_loopback() && self.tls.is_none()
+    }
+
+    fn path_to(&self, path: &str) -> String {
+        let process = self.process.as_ref().map(|name| format!("/p/{name}"));
+        format!("{}{path}", process.unwrap_or_default())
     }
 
     async fn ask(&self, request: Builder, body: Body) -> Result<Value, Unanswered> {
@@ -129,21 +142,20 @@ impl MonitorTarget {
         }
         // A body arrives at its client's pace; the server that reads it limits its time.
         let is_short = request.method() == Method::GET;
+        let late = || format!("no answer within {TIMEOUT:?}");
         let answered = async {
-            let stream =
-                TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+            let connected = timeout(TIMEOUT, TcpStream::connect(self.address)).await;
+            let stream = connected.map_err(|_| late())?.map_err(|error| error.to_string())?;
             match &self.tls {
                 None => exchange(stream, request).await,
                 Some(tls) => {
-                    let stream = tls.connect(stream).await;
+                    let stream = timeout(TIMEOUT, tls.connect(stream)).await.map_err(|_| late())?;
                     exchange(stream.map_err(|error| format!("TLS: {error}"))?, request).await
                 }
             }
         };
         let answered = match is_short {
-            true => timeout(TIMEOUT, answered)
-                .await
-                .unwrap_or_else(|_| Err(format!("no answer within {TIMEOUT:?}"))),
+            true => timeout(TIMEOUT, answered).await.unwrap_or_else(|_| Err(late())),
             false => answered.await,
         };
         answered.map(|response| response.map(Body::new)).map_err(failed)

@@ -108,10 +108,13 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
         let token = token_file.map(|path| Token::of_file(&directory.join(path)));
         let token = token.transpose().map_err(|error| failed(&error))?;
         let tls = tls.map_err(|error| failed(&error))?;
-        if !address.ip().is_loopback() && token.is_some() && tls.is_none() {
-            tracing::warn!("process {name}: its token travels in plain text to {address}");
+        let target = MonitorTarget { address, token, tls, process: None };
+        if target.is_exposed() {
+            tracing::warn!(
+                "process {name}: tokens travel in plain text to {address}; set tls_authorities"
+            );
         }
-        processes.push(FleetProcess { name, target: MonitorTarget { address, token, tls } });
+        processes.push(FleetProcess { name, target });
     }
     Ok(processes)
 }

@@ -165,19 +165,19 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
         Some("session") => {
             let name = query.session.as_deref().unwrap_or_default();
             let Some(seconds) = shared.activity().session(name, count) else {
-                let text = "no such session: see fix.sessions in /api/v1/state";
+                let text = "no such session in /api/v1/state, or one of more than 64";
                 return refused(StatusCode::NOT_FOUND, text);
             };
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
             history_as(format, || session_csv(&seconds), || json!({"seconds": of()}))
         }
         Some("topics") => {
-            let activity = shared.activity();
-            let (topics, seconds) = activity.bus(count);
+            // What is made of it for the client must not hold up the next second.
+            let (topics, seconds) = shared.activity().bus(count);
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
             history_as(
                 format,
-                || bus_csv(topics, &seconds),
+                || bus_csv(&topics, &seconds),
                 || json!({"topics": topics, "seconds": of()}),
             )
         }

@@ -221,8 +221,8 @@ pub struct EventState {
     pub text: String,
     /// Id of the packet that the event is about, if that is kept.
     pub packet: Option<u64>,
-    /// Of an event about a packet: `kept`; `gone` if newer packets have replaced it; or `not_kept` if it was too long or 64
-    /// packets followed it before the fault was found. `null` for other events.
+    /// State of the event's packet: `kept`; `gone` if newer packets have replaced it; or `not_kept` if it was too long or 64
+    /// packets followed it before the fault was found. `null` for an event that is not about a packet.
     pub packet_status: Option<&'static str>,
 }
 

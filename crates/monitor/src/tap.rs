@@ -118,7 +118,7 @@ impl Tap {
         may_tell
     }
 
-    /// Hands over the packet that a fault is about, and so many of the last packets.
+    /// Hands over the packet that a fault is about, and the last `around` packets.
     fn around_failed(&self, text: &str, key: &PacketKey, around: usize) {
         let is_meant =
             |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;

@@ -1,5 +1,6 @@
 //! `tickwire top`: the monitor's views in a terminal.
 
+use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
 use tickwire_monitor::MonitorTarget;
@@ -14,6 +15,9 @@ pub struct TopArgs {
     /// Port of its monitor on the loopback interface, or ADDRESS:PORT.
     #[arg(value_name = "PORT", default_value = "9100")]
     address: HttpAddress,
+    /// Name of the process, if the monitor is of several (`tickwire monitor`, `tickwire demo --monitor`).
+    #[arg(long, value_name = "NAME")]
+    process: Option<String>,
     /// File with the token of its monitor, if it has one.
     #[arg(long, value_name = "FILE")]
     monitor_token: Option<PathBuf>,
@@ -48,7 +52,13 @@ pub fn run(args: &TopArgs) -> Result<Outcome, Failure> {
             .map_err(|error| Failure::file("use the token of", path.display(), &error))
     };
     let token = args.monitor_token.as_ref().map(of_file).transpose()?;
-    let target = MonitorTarget { address: args.address.0, token, tls: args.tls()? };
+    let (address, process) = (args.address.0, args.process.clone());
+    let target = MonitorTarget { address, token, tls: args.tls()?, process };
+    if target.token.is_some() && target.is_exposed() {
+        tell!(
+            "warning: the token travels in plain text to {address}; see --monitor-tls-authorities"
+        );
+    }
     tickwire_top::run(target).map_err(|error| Failure::Usage(format!("the terminal: {error}")))?;
     Ok(Outcome::Clean)
 }

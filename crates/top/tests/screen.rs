@@ -127,4 +127,5 @@ fn sessions_and_topics_are_shown() {
     let topic = &recorded()["bus"]["bus"]["topics"][0];
     let row = line_with(&lines, topic["name"].as_str().expect("a name"));
     assert!(row.contains(&shown(&topic["samples"])), "{row}");
+    assert!(row.trim_end_matches([' ', '│']).ends_with('7'), "the backlog: {row}");
 }

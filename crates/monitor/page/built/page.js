@@ -604,7 +604,11 @@ function booksView(root2, app2, [wantedChannel] = []) {
 
 // hour.js
 var SHOWN = 600;
-var EVERY_MS = 1e3;
+var EVERY_MS = 5e3;
+function isSeen(element2) {
+  const { top, bottom } = element2.getBoundingClientRect();
+  return !document.hidden && bottom > 0 && top < innerHeight;
+}
 function hour(title, query, value, unit, file) {
   const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title });
   const now = h("small", { class: "quiet" });
@@ -631,20 +635,23 @@ function hour(title, query, value, unit, file) {
     failure,
     canvas
   );
-  let seconds = [];
+  const show2 = (seconds) => {
+    const values = seconds.map(value);
+    spark(canvas, values, "a");
+    const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
+    text(now, since ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(since * 1e3)}` : "");
+    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+  };
   const look = async () => {
     if (!element2.isConnected) return;
-    try {
-      const known = seconds.at(-1)?.t ?? 0;
-      const answer2 = await get(`/api/v1/history?${query}&seconds=${known ? 10 : SHOWN}`);
-      seconds = [...seconds, ...answer2.seconds.filter(({ t }) => t > known)].slice(-SHOWN);
-    } catch {
+    if (isSeen(element2)) {
+      try {
+        const answer2 = await get(`/api/v1/history?${query}&seconds=${SHOWN}`);
+        if (element2.isConnected) show2(answer2.seconds);
+      } catch (error) {
+        text(now, `No history: ${error.message}`);
+      }
     }
-    const values = seconds.map(value);
-    if (element2.isConnected) spark(canvas, values, "a");
-    const last = values.at(-1);
-    text(now, last === void 0 ? "" : `${count(last)} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(values.length * 1e3)}`);
-    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
     setTimeout(look, EVERY_MS);
   };
   setTimeout(look);

@@ -8,7 +8,10 @@ use tickwire_telemetry::http::{HttpServer, Token};
 use tickwire_telemetry::metrics::Metrics;
 
 fn process(name: &str, address: SocketAddr, token: Option<Token>) -> FleetProcess {
-    FleetProcess { name: name.to_owned(), target: MonitorTarget { address, token, tls: None } }
+    FleetProcess {
+        name: name.to_owned(),
+        target: MonitorTarget { address, token, tls: None, process: None },
+    }
 }
 
 /// Serves a page over three processes: one open, one with a token, one that does not run.

@@ -164,7 +164,7 @@ pub fn run(port: u16, seed: u64, round: u32) -> Result<Outcome, Failure> {
 fn shown(name: &str, address: SocketAddr) -> FleetProcess {
     FleetProcess {
         name: name.to_owned(),
-        target: MonitorTarget { address, token: None, tls: None },
+        target: MonitorTarget { address, token: None, tls: None, process: None },
     }
 }
 

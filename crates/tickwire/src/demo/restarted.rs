@@ -85,7 +85,7 @@ fn forward(name: &str, lines: ChildStderr) {
     }
 }
 
-/// Returns the text of an error. A line that is no JSON, such as a panic's, is one.
+/// Returns the text of an error. Text that is not JSON, such as a panic message, counts as an error.
 fn worth_telling(line: &str) -> Option<String> {
     let Ok(value) = serde_json::from_str::<Value>(line) else { return Some(line.to_owned()) };
     let is_error = value["level"] == "ERROR";

@@ -87,7 +87,7 @@ impl Drop for DemoSessions {
 /// Simulates lost messages: makes the server expect messages that it already has, so that it requests a resend.
 fn lose(monitor: SocketAddr, token: &Path) -> Result<(), String> {
     let token = Token::of_file(token).map_err(|error| error.to_string())?;
-    let target = MonitorTarget { address: monitor, token: Some(token), tls: None };
+    let target = MonitorTarget { address: monitor, token: Some(token), tls: None, process: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
