@@ -4,10 +4,10 @@
 //! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it, or was
 //! passed over because it did not read. Other writers do not look at positions.
 //!
-//! To keep the word's cache line with the reader, a position is stated only once per eighth of the ring. What is stated
-//! is therefore at most the true position, which is the safe direction. A writer that finds no room is a whole ring ahead
-//! of what is stated; such a reader still has at least seven eighths of the ring to read, and states its position as it
-//! reads them.
+//! To keep the word's cache line with the reader, a position is stated only once per eighth of the ring, and when the
+//! reader checks its writer, every 100 ms while no sample arrives. What is stated is therefore at most the true position,
+//! which is the safe direction. A writer that finds no room is a whole ring ahead of what is stated. Such a reader has at
+//! least seven eighths of the ring before it, and states its position as it reads or skips them.
 
 use crate::layout::{Geometry, POSITIONS};
 use crate::memory::{Memory, MemoryMut};
@@ -53,6 +53,13 @@ impl Position {
     #[inline]
     pub fn state_when_due(&mut self, waiters: &impl MemoryMut, next: u64) {
         if next.wrapping_sub(self.stated) >= self.every {
+            self.state(waiters, next);
+        }
+    }
+
+    /// States `next` unless it was stated last.
+    pub fn state_if_changed(&mut self, waiters: &impl MemoryMut, next: u64) {
+        if next != self.stated {
             self.state(waiters, next);
         }
     }

@@ -267,6 +267,12 @@ impl Reader {
     #[inline]
     fn advance(&mut self, step: Step) {
         self.cursor.advance(step);
+        self.state_when_due();
+    }
+
+    /// States the position if enough samples were read or skipped since the last time.
+    #[inline]
+    fn state_when_due(&mut self) {
         if let Some(Stated { position, waiters }) = &mut self.stated {
             position.state_when_due(waiters, self.cursor.next);
         }
@@ -281,7 +287,7 @@ impl Reader {
         self.poll()
     }
 
-    /// Checks the file and the writer now, as a waiting reader does from time to time.
+    /// Checks the file and the writer now and states the exact position, as a waiting reader does from time to time.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -364,7 +370,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Checks the writer once per [`SLICE`] without a sample.
+    /// Checks the writer and states the position once per [`SLICE`] without a sample.
     fn look_at_writer_when_quiet(&mut self, now: Instant) -> Result<(), Error> {
         if self.quiet.0 != self.cursor.next {
             self.quiet = (self.cursor.next, now);
@@ -440,8 +446,11 @@ impl Reader {
         Ok(Control::Event(Event::Restarted { epoch, at }))
     }
 
-    /// Checks whether the writer lives.
+    /// Checks whether the writer lives, and states the position.
     fn look_at_writer(&mut self) -> Result<(), Error> {
+        if let Some(Stated { position, waiters }) = &mut self.stated {
+            position.state_if_changed(waiters, self.cursor.next);
+        }
         if self.ring.is_cut() {
             return Err(Damage::Truncated.into());
         }

@@ -113,6 +113,39 @@ fn a_writer_knows_how_far_its_slowest_reader_is_behind() {
 }
 
 #[test]
+fn a_reader_that_skips_to_the_last_values_is_not_waited_for() {
+    let scene = Scene::new("skips", 64);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
+    assert!(reader.state_position().unwrap());
+    while writer.has_room().unwrap() {
+        writer.publish(b"").unwrap();
+    }
+    assert_eq!(reader.last_values().unwrap().skipped(), 64);
+    assert!(writer.has_room().unwrap());
+}
+
+#[test]
+fn a_check_states_the_position_of_a_reader_that_has_read_everything() {
+    let scene = Scene::new("check-states", 64);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
+    assert!(reader.state_position().unwrap());
+    for _ in 0..3 {
+        writer.publish(b"").unwrap();
+    }
+    while reader.poll().unwrap().is_some() {}
+    assert_eq!(writer.backlog().unwrap(), Some(3), "an eighth of the ring is eight samples");
+    reader.check().unwrap();
+    assert_eq!(writer.backlog().unwrap(), Some(0));
+    writer.publish(b"").unwrap();
+    while reader.poll().unwrap().is_some() {}
+    assert_eq!(writer.backlog().unwrap(), Some(1));
+    assert_eq!(reader.wait(Duration::from_millis(250)).unwrap(), None);
+    assert_eq!(writer.backlog().unwrap(), Some(0), "a waiting reader checks from time to time");
+}
+
+#[test]
 fn a_reader_that_was_passed_over_is_waited_for_again_once_it_reads() {
     let scene = Scene::new("passed-over", 8);
     let mut writer = scene.writer();

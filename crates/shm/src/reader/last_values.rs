@@ -23,6 +23,8 @@ impl Reader {
         let skipped = head.saturating_sub(self.cursor.next);
         // The reader may have read a sample whose slot was written while the head was not yet advanced.
         self.cursor.next = self.cursor.next.max(head);
+        // A writer that waits for this reader must learn that the skipped samples need not be kept.
+        self.state_when_due();
         Ok(LastValues { head, keys, next: 0, skipped, reader: self })
     }
 
