@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 const PLACES: usize = 1 << 13;
 
 struct Place {
+    /// Number of mappings that have had this place.
+    generation: AtomicUsize,
     /// Address of the mapping; 0 is a free place, 1 a place that is taken but not protected yet.
     start: AtomicUsize,
     bytes: AtomicUsize,
@@ -24,14 +26,61 @@ struct Place {
     is_cut: AtomicBool,
 }
 
-static REGISTRY: [Place; PLACES] = [const {
-    Place {
-        start: AtomicUsize::new(0),
-        bytes: AtomicUsize::new(0),
-        protection: AtomicI32::new(0),
-        is_cut: AtomicBool::new(false),
+/// A registered mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mapping {
+    start: usize,
+    bytes: usize,
+    protection: i32,
+}
+
+impl Place {
+    const fn new() -> Self {
+        Self {
+            generation: AtomicUsize::new(0),
+            start: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            protection: AtomicI32::new(0),
+            is_cut: AtomicBool::new(false),
+        }
     }
-}; PLACES];
+
+    /// Registers a mapping; false if the place is taken.
+    fn take(&self, mapping: Mapping) -> bool {
+        let taken = self.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
+        if taken.is_err() {
+            return false;
+        }
+        self.generation.fetch_add(1, Ordering::Release);
+        self.bytes.store(mapping.bytes, Ordering::Release);
+        self.protection.store(mapping.protection, Ordering::Release);
+        self.is_cut.store(false, Ordering::Relaxed);
+        self.start.store(mapping.start, Ordering::Release);
+        true
+    }
+
+    fn release(&self) {
+        self.start.store(0, Ordering::Release);
+    }
+
+    /// Returns the mapping if the address is inside it.
+    ///
+    /// Another thread may give the place to another mapping meanwhile. Every value is stored with release after the
+    /// generation of its mapping, and loaded with acquire: if one of them is of a later generation than the first, the
+    /// second load of the generation differs. None is of an earlier one: once the generation is seen, the start is at
+    /// least 1, and once the start is seen, so are the others.
+    fn mapping_at(&self, address: usize) -> Option<Mapping> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Acquire);
+        let bytes = self.bytes.load(Ordering::Acquire);
+        let protection = self.protection.load(Ordering::Acquire);
+        let is_one = self.generation.load(Ordering::Relaxed) == generation;
+        let is_inside = start > 1 && (start..start.saturating_add(bytes)).contains(&address);
+        (is_one && is_inside).then_some(Mapping { start, bytes, protection })
+    }
+}
+
+static REGISTRY: [Place; PLACES] = [const { Place::new() }; PLACES];
 
 /// The handler that was installed before this one.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -48,27 +97,20 @@ impl Ticket {
 
     /// Ends the protection. Call it once, before unmapping.
     pub fn release(&self) {
-        REGISTRY[self.0].start.store(0, Ordering::Release);
+        REGISTRY[self.0].release();
     }
 }
 
 /// Protects a mapping of this process.
 pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket> {
     INSTALLED.get_or_init(install).map_err(io::Error::from_raw_os_error)?;
-    let is_taken = |place: &&Place| {
-        place.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    };
-    let index = REGISTRY.iter().position(|place| is_taken(&place));
+    let mapping = Mapping { start, bytes, protection };
+    let index = REGISTRY.iter().position(|place| place.take(mapping));
     let index = index.ok_or_else(|| {
         io::Error::other(format!(
             "this process already maps {PLACES} channel files, the maximum; read fewer topics"
         ))
     })?;
-    let place = &REGISTRY[index];
-    place.bytes.store(bytes, Ordering::Relaxed);
-    place.protection.store(protection, Ordering::Relaxed);
-    place.is_cut.store(false, Ordering::Relaxed);
-    place.start.store(start, Ordering::Release);
     Ok(Ticket(index))
 }
 
@@ -102,16 +144,15 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
 
 /// Replaces the mapping with zeros if the address is inside it; returns false otherwise.
 fn cover(place: &Place, address: usize) -> bool {
-    let start = place.start.load(Ordering::Acquire);
-    let bytes = place.bytes.load(Ordering::Relaxed);
-    if start <= 1 || !(start..start + bytes).contains(&address) {
+    let Some(Mapping { start, bytes, protection }) = place.mapping_at(address) else {
         return false;
-    }
+    };
     place.is_cut.store(true, Ordering::Relaxed);
-    let protection = place.protection.load(Ordering::Relaxed);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: replaces a mapping of this crate: it is registered, and the thread that faulted in it holds a reference
-    // to it, so it cannot be dropped meanwhile. The addresses stay valid and read as zeros.
+    // SAFETY: replaces a mapping of this crate: start, length and protection are of one registration
+    // ([`Place::mapping_at`]), and the address is inside it. The thread that faulted there holds a reference to its
+    // mapping, so that one was registered before the fault and is not dropped meanwhile, and no other registered mapping
+    // has its addresses. The addresses stay valid and read as zeros.
     let mapped = unsafe { libc::mmap(start as *mut _, bytes, protection, flags, -1, 0) };
     mapped != libc::MAP_FAILED
 }
@@ -138,5 +179,42 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
             let handler = unsafe { mem::transmute::<usize, extern "C" fn(i32)>(handler) };
             handler(signal);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mapping, Place};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    /// A short and a long mapping have a place in turn. An address that is in neither is never found, also not in the
+    /// start of one and the length of the other.
+    #[test]
+    fn start_and_length_are_of_one_mapping() {
+        let place = Place::new();
+        let short = Mapping { start: 0x10_0000, bytes: 0x1000, protection: 1 };
+        let long = Mapping { start: 0x20_0000, bytes: 0x8000, protection: 3 };
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for mapping in [short, long].into_iter().cycle().take(50_000) {
+                    assert!(place.take(mapping));
+                    thread::yield_now();
+                    place.release();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            let mut found = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                assert_eq!(place.mapping_at(short.start + 0x4000), None);
+                for mapping in [short, long] {
+                    let at = place.mapping_at(mapping.start);
+                    assert!(at.is_none() || at == Some(mapping), "{at:?}");
+                    found += u64::from(at.is_some());
+                }
+            }
+            assert!(found > 0, "the mappings are seen");
+        });
     }
 }
