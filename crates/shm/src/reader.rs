@@ -109,6 +109,7 @@ pub struct Reader {
     channel: Channel,
     ring: ReadMap,
     geometry: Geometry,
+    /// The waiters file, unless this reader only spins or the file is damaged.
     waiters: Option<WriteMap>,
     /// The position that a writer may wait for, if it is stated.
     stated: Option<Stated>,
@@ -182,7 +183,7 @@ impl Reader {
         }
         let (waiters, counted) = match wait {
             ReaderWait::Spin => (None, take_place(channel).ok().flatten()),
-            _ => (Some(open_waiters(channel, &ring)?), take_place(channel)?),
+            _ => (open_waiters(channel, &ring)?, take_place(channel)?),
         };
         // Load the epoch first: if a writer takes over after this, the reader reports a restart.
         let epoch = ring.load(header::EPOCH);
@@ -427,7 +428,7 @@ impl Reader {
         }
     }
 
-    /// Returns the waiters file, unless it was truncated or this reader was opened to spin.
+    /// Returns the waiters file if there is one, unless it was truncated meanwhile.
     fn usable_waiters(&self) -> Option<&WriteMap> {
         self.waiters.as_ref().filter(|waiters| !waiters.is_cut())
     }
@@ -493,8 +494,8 @@ fn spin_on(readers: &[&mut Reader]) {
 }
 
 /// Sleeps until a sample of one of the channels is published. If a reader may not be woken, sleeps for at most
-/// [`bell::UNSURE_NS`]: it was opened to spin, so it has no flag to raise; its waiters file was truncated; or there are
-/// too many channels.
+/// [`bell::UNSURE_NS`]: it was opened to spin, so it has no flag to raise; its waiters file is damaged or truncated; or
+/// there are too many channels.
 fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     if let [reader] = readers
         && let Some(waiters) = reader.usable_waiters()
@@ -518,11 +519,20 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     }
 }
 
-fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<WriteMap, Error> {
+/// Opens the waiters file; `None` if it is damaged. Every reader may write to that file, so damage must not keep others
+/// from reading: they are only woken late.
+fn open_waiters(channel: &Channel, ring: &ReadMap) -> Result<Option<WriteMap>, Error> {
     let path = channel.waiters_path();
-    let map = WriteMap::new(&channel::open(&path, true)?, &path, WAITERS_WORDS)?;
-    layout::check_kind(&map, layout::WAITERS_MAGIC)?;
-    Ok(map.with_fence(fence(ring)))
+    let map = WriteMap::new(&channel::open(&path, true)?, &path, WAITERS_WORDS);
+    let checked = map.and_then(|map| {
+        layout::check_kind(&map, layout::WAITERS_MAGIC)?;
+        Ok(map.with_fence(fence(ring)))
+    });
+    match checked {
+        Ok(map) => Ok(Some(map)),
+        Err(Error::Damaged(_) | Error::Version { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns which side pays for the fence between raising the flag and checking the head; the writer states it in the

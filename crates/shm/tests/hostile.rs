@@ -6,7 +6,7 @@ use common::{Scene, text};
 use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, symlink};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tickwire_shm::{Channel, Damage, Error, Event, Reader, ReaderWait, Start, Writer};
 
 const SHORT: Duration = Duration::from_millis(250);
@@ -146,6 +146,40 @@ fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     assert_eq!(text(reader.wait(SHORT)), Some((1, "sample".into())));
     assert!(!reader.state_position().unwrap(), "the writer would not see it");
     assert!(writer.has_room().unwrap());
+}
+
+/// Readers may write to the waiters file, so none may lock later readers out with it.
+#[test]
+fn a_waiters_file_that_is_damaged_locks_no_reader_out() {
+    type Damaging = fn(&Scene);
+    let cases: [(&str, Damaging); 4] = [
+        ("cut", |scene| {
+            File::options().write(true).open(scene.file("waiters")).unwrap().set_len(0).unwrap()
+        }),
+        ("short", |scene| {
+            File::options().write(true).open(scene.file("waiters")).unwrap().set_len(4096).unwrap()
+        }),
+        ("magic", |scene| overwrite(scene, "waiters", 0, 0)),
+        ("version", |scene| overwrite(scene, "waiters", 1, u64::MAX)),
+    ];
+    for (name, damage) in cases {
+        let scene = Scene::new("damaged-waiters", 8);
+        let mut writer = scene.writer();
+        damage(&scene);
+        let mut readers =
+            [ReaderWait::Block, ReaderWait::Spin].map(|wait| scene.reader(Start::Now, wait));
+        assert_eq!(writer.readers().unwrap(), 2, "{name}: readers are counted by their locks");
+        assert_eq!(readers[0].wait(SHORT).unwrap(), None);
+        let begun = Instant::now();
+        let sleeper = std::thread::spawn(move || {
+            let [one, other] = &mut readers;
+            Reader::wait_any(&mut [one, other], Duration::from_secs(20)).unwrap()
+        });
+        std::thread::sleep(SHORT);
+        writer.publish(b"sample").unwrap();
+        assert!(sleeper.join().unwrap(), "{name}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{name}: it looks for itself");
+    }
 }
 
 #[test]
