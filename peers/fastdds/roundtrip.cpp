@@ -45,7 +45,7 @@ constexpr std::chrono::seconds kWarming{1};
 // A writer of one topic and a reader of the other.
 class Ends {
  public:
-  Ends(DomainParticipant *participant, const char *written, const char *read, DataReaderListener *listener) {
+  Ends(DomainParticipant *participant, const char *written, const char *read) {
     TypeSupport type(new RoundTripModule::DataTypePubSubType());
     type.register_type(participant);
     Topic *out = participant->create_topic(written, type.get_type_name(), TOPIC_QOS_DEFAULT);
@@ -61,7 +61,7 @@ class Ends {
     if (out) writer = participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(out, writer_qos);
     // The writer is complete before the first sample can arrive.
     if (writer && in)
-      reader = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(in, reader_qos, listener);
+      reader = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(in, reader_qos);
     if (!reader) fail("cannot create the topics, the writer or the reader");
   }
 
@@ -145,16 +145,16 @@ int main(int count, char **arguments) {
   DomainParticipant *participant = join(static_cast<std::uint32_t>(std::atoi(arguments[2])));
   if (!participant) fail("cannot join the domain");
   if (role == "pong") {
-    // The reader's listener needs the writer, which `Ends` creates first: samples are taken only after `set_listener`.
+    // The listener is set after the writer that it answers with.
     Pong pong;
-    Ends ends(participant, "Pong", "Ping", nullptr);
+    Ends ends(participant, "Pong", "Ping");
     pong.writer = ends.writer;
     ends.reader->set_listener(&pong);
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
   Ping ping;
   ping.halves.reserve(1 << 22);
-  Ends ends(participant, "Ping", "Pong", nullptr);
+  Ends ends(participant, "Ping", "Pong");
   ping.writer = ends.writer;
   ends.reader->set_listener(&ping);
   const auto patience = Clock::now() + kPatience;
