@@ -100,3 +100,40 @@ fn an_entry_of_a_sequence_is_a_row() {
     assert!(expected > 1000, "{expected}");
     assert_eq!(entries, expected);
 }
+
+/// The samples are counted and reported all the same, the file is named, and no half of it stays.
+#[test]
+fn a_recording_that_finds_no_room_is_an_error_that_names_the_file() {
+    let place = Place::new(94);
+    let (packets, templates) = place.feed("simple", "-n 60000");
+    let channels = format!("/dev/shm/tickwire-test-{}-record-full", std::process::id());
+    let domain = place.domain;
+    let at = format!("--transport shm --shm-directory {channels} --no-echo --domain {domain}");
+    let recorded = place.file("recorded");
+    // 16 or 32 KiB: room for the positions of readers, but not for the recording.
+    let limited = r#"trap '' XFSZ; ulimit -f 32; exec "$@""#;
+    let recorder = std::process::Command::new("sh")
+        .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_tickwire"), "subscribe", "--record"])
+        .arg(&recorded)
+        .args(at.split(' '))
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let run = tickwire(&format!(
+        "publish -t {} -f {} --reset packet --subscribers 1 {at}",
+        templates.display(),
+        packets.display()
+    ));
+    let recorder = recorder.wait_with_output().expect("it ends");
+    let _ = fs::remove_dir_all(&channels);
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    let [out, err] =
+        [recorder.stdout, recorder.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(recorder.status.code(), Some(2), "{out}{err}");
+    assert!(out.contains("60000 samples") && out.contains("Nothing was lost."), "{out}");
+    assert!(err.contains("000000.parquet: File too large"), "{err}");
+    let topics = fs::read_dir(&recorded).into_iter().flatten();
+    let files = topics.flat_map(|topic| fs::read_dir(topic.unwrap().path()).unwrap());
+    assert_eq!(files.count(), 0, "no half of a file");
+}
