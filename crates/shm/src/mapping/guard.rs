@@ -28,7 +28,7 @@ struct Place {
 
 /// A registered mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mapping {
+struct GuardedMapping {
     start: usize,
     bytes: usize,
     protection: i32,
@@ -46,7 +46,7 @@ impl Place {
     }
 
     /// Registers a mapping; false if the place is taken.
-    fn take(&self, mapping: Mapping) -> bool {
+    fn take(&self, mapping: GuardedMapping) -> bool {
         let taken = self.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
         if taken.is_err() {
             return false;
@@ -69,14 +69,14 @@ impl Place {
     /// generation of its mapping, and loaded with acquire: if one of them is of a later generation than the first, the
     /// second load of the generation differs. None is of an earlier one: once the generation is seen, the start is at
     /// least 1, and once the start is seen, so are the others.
-    fn mapping_at(&self, address: usize) -> Option<Mapping> {
+    fn mapping_at(&self, address: usize) -> Option<GuardedMapping> {
         let generation = self.generation.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Acquire);
         let bytes = self.bytes.load(Ordering::Acquire);
         let protection = self.protection.load(Ordering::Acquire);
         let is_one = self.generation.load(Ordering::Relaxed) == generation;
         let is_inside = start > 1 && (start..start.saturating_add(bytes)).contains(&address);
-        (is_one && is_inside).then_some(Mapping { start, bytes, protection })
+        (is_one && is_inside).then_some(GuardedMapping { start, bytes, protection })
     }
 }
 
@@ -104,7 +104,7 @@ impl Ticket {
 /// Protects a mapping of this process.
 pub fn protect(start: usize, bytes: usize, protection: i32) -> io::Result<Ticket> {
     INSTALLED.get_or_init(install).map_err(io::Error::from_raw_os_error)?;
-    let mapping = Mapping { start, bytes, protection };
+    let mapping = GuardedMapping { start, bytes, protection };
     let index = REGISTRY.iter().position(|place| place.take(mapping));
     let index = index.ok_or_else(|| {
         io::Error::other(format!(
@@ -144,7 +144,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
 
 /// Replaces the mapping with zeros if the address is inside it; returns false otherwise.
 fn cover(place: &Place, address: usize) -> bool {
-    let Some(Mapping { start, bytes, protection }) = place.mapping_at(address) else {
+    let Some(GuardedMapping { start, bytes, protection }) = place.mapping_at(address) else {
         return false;
     };
     place.is_cut.store(true, Ordering::Relaxed);
@@ -184,7 +184,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
 
 #[cfg(test)]
 mod tests {
-    use super::{Mapping, Place};
+    use super::{GuardedMapping, Place};
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn start_and_length_are_of_one_mapping() {
         let place = Place::new();
-        let short = Mapping { start: 0x10_0000, bytes: 0x1000, protection: 1 };
-        let long = Mapping { start: 0x20_0000, bytes: 0x8000, protection: 3 };
+        let short = GuardedMapping { start: 0x10_0000, bytes: 0x1000, protection: 1 };
+        let long = GuardedMapping { start: 0x20_0000, bytes: 0x8000, protection: 3 };
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
