@@ -56,9 +56,31 @@ pub fn participant(name: &str, prefix: &str) -> Option<ParticipantId> {
     Some(ParticipantId(number.to_be_bytes()))
 }
 
-/// Returns the names of the channels in a directory that have one of the prefixes; none if the directory does not
-/// exist.
-pub fn list(directory: &Path, prefixes: &[String]) -> Result<Vec<(String, ParticipantId)>, Error> {
+/// Files of a channel by which channels are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelFile {
+    /// The ring: a channel that can be read.
+    Ring,
+    /// The writer's lock, which is created first and removed last: any channel, whatever state a killed writer left.
+    Lock,
+}
+
+impl ChannelFile {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Ring => ".ring",
+            Self::Lock => ".lock",
+        }
+    }
+}
+
+/// Returns the names of the channels in a directory that have one of the prefixes and this file; none if the directory
+/// does not exist.
+pub fn list(
+    directory: &Path,
+    prefixes: &[String],
+    with: ChannelFile,
+) -> Result<Vec<(String, ParticipantId)>, Error> {
     let failure = |error| Error::Directory(directory.to_owned(), error);
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
@@ -68,7 +90,7 @@ pub fn list(directory: &Path, prefixes: &[String]) -> Result<Vec<(String, Partic
     let mut found = Vec::new();
     for entry in entries {
         let file = entry.map_err(failure)?.file_name();
-        let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".ring")) else {
+        let Some(name) = file.to_str().and_then(|file| file.strip_suffix(with.suffix())) else {
             continue;
         };
         let participant = prefixes.iter().find_map(|prefix| participant(name, prefix));

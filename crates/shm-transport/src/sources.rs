@@ -2,6 +2,7 @@
 
 use crate::config::ShmConfig;
 use crate::error::Error;
+use crate::name::ChannelFile;
 use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
 use std::io::ErrorKind;
@@ -126,7 +127,7 @@ impl Sources {
             }
             checked => checked?,
         }
-        let names = name::list(&self.config.directory, &self.prefixes)?;
+        let names = name::list(&self.config.directory, &self.prefixes, ChannelFile::Ring)?;
         // Forget channels whose files are gone: the next writer of the topic removes the files of a killed one.
         self.sources
             .retain(|source| !source.is_gone || names.iter().any(|(name, _)| *name == source.name));

@@ -3,6 +3,7 @@
 use crate::beats::Beats;
 use crate::config::Room;
 use crate::error::Error;
+use crate::name::ChannelFile;
 use crate::participant::{ShmParticipant, schema};
 use crate::sample::Shape;
 use crate::{name, sample};
@@ -183,13 +184,17 @@ fn slots(room: Room) -> usize {
     fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
-/// Removes the channels of this topic whose writers were killed.
+/// Removes the channels of this topic whose writers were killed, also while they created or removed files.
 fn remove_abandoned(participant: &ShmParticipant, prefix: &str) -> Result<(), Error> {
     let directory = &participant.config().directory;
-    for (name, _) in name::list(directory, &[prefix.to_owned()])? {
-        match Channel::in_directory(directory, &name)?.remove() {
-            Ok(()) | Err(tickwire_shm::Error::Busy { .. }) => {}
-            Err(error) => return Err(error.into()),
+    let prefixes = [prefix.to_owned()];
+    // A ring has no lock only if somebody removed it by hand.
+    for file in [ChannelFile::Ring, ChannelFile::Lock] {
+        for (name, _) in name::list(directory, &prefixes, file)? {
+            match Channel::in_directory(directory, &name)?.remove() {
+                Ok(()) | Err(tickwire_shm::Error::Busy { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     Ok(())
@@ -257,7 +262,7 @@ impl RawWriter for ShmRawWriter {
 
 impl Drop for ShmRawWriter {
     fn drop(&mut self) {
-        // Readers have been told of the end even if files cannot be removed; the next writer removes those.
+        // Readers have been told of the end even if files cannot be removed; the topic's next writer removes those.
         let _ = self.writer.take().map(Writer::finish);
     }
 }

@@ -598,6 +598,34 @@ fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopp
     assert_eq!(count + lost, 100);
 }
 
+/// A writer that is killed while it creates or removes its channel leaves files without a ring.
+#[test]
+fn the_next_writer_removes_what_killed_writers_of_the_topic_left() {
+    let scene = Scene::new("killed");
+    let qos = Qos::reliable();
+    let _alive = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    let count = || std::fs::read_dir(&scene.0).unwrap().count();
+    let before = count();
+    let name = |number| scene.0.join(format!("tQuote--{}-{number}", "ab".repeat(16)));
+    for (number, kinds) in [
+        (1, &["lock", "waiters", "new"][..]),
+        (2, &["lock", "waiters", "values.0", "values.1"]),
+        (3, &["lock"]),
+        (4, &["lock", "ring", "waiters"]),
+    ] {
+        for kind in kinds {
+            File::create(name(number).with_extension(kind)).unwrap();
+        }
+    }
+    let other = scene.0.join(format!("tOther--{}-1.lock", "ab".repeat(16)));
+    File::create(&other).unwrap();
+    let writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    assert_eq!(count(), 2 * before + 1, "the living writers' files and that of another topic");
+    assert!(other.exists());
+    drop(writer);
+    assert_eq!(count(), before + 1);
+}
+
 #[test]
 fn a_channel_of_another_layout_is_told_only_while_a_writer_holds_it() {
     let scene = Scene::new("layout");

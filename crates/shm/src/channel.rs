@@ -7,9 +7,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Longest name of a channel.
 const NAME_LEN_MAX: usize = 200;
+
+/// Longest time for which a process that is not the writer holds the writer's lock.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// A channel, named by its directory and its name. It has one writer and any number of readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +196,19 @@ impl Channel {
         }
     }
 
-    /// Removes all files, the lock last.
+    /// Takes the writer's lock. Others hold it for a moment to see whether a writer has it or to remove what a killed
+    /// writer left, even for a new channel whose lock they find first; this waits for them.
+    pub(crate) fn lock_to_write(&self) -> Result<WriterLock, Error> {
+        let begun = Instant::now();
+        loop {
+            match self.lock() {
+                Err(Error::Busy { .. }) if begun.elapsed() < MOMENT => thread::sleep(MOMENT / 100),
+                locked => return locked,
+            }
+        }
+    }
+
+    /// Removes all files, the lock last, so that whoever looks for locks finds every channel that has files.
     pub(crate) fn remove_files(&self, _lock: &WriterLock) -> Result<(), Error> {
         remove(&self.ring_path())?;
         remove(&self.waiters_path())?;
@@ -220,15 +237,20 @@ impl Channel {
     ) -> Result<T, Error> {
         let new = self.path("new");
         remove(&new)?;
-        let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
-        let file = file.map_err(failure(Attempt::Create, path))?;
-        system::reserve(&file, words as u64 * 8).map_err(failure(Attempt::Reserve, path))?;
-        kill_point();
-        let filled = fill(&file, path)?;
-        permit(&file, path, readers, is_waiters)?;
-        kill_point();
-        fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
-        Ok(filled)
+        let create = || {
+            let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
+            let file = file.map_err(failure(Attempt::Create, path))?;
+            kill_point();
+            system::reserve(&file, words as u64 * 8).map_err(failure(Attempt::Reserve, path))?;
+            kill_point();
+            let filled = fill(&file, path)?;
+            permit(&file, path, readers, is_waiters)?;
+            kill_point();
+            fs::rename(&new, path).map_err(failure(Attempt::Create, path))?;
+            Ok(filled)
+        };
+        // The error is the one that matters; if the file stays, the next writer removes it.
+        create().inspect_err(|_| drop(remove(&new)))
     }
 }
 

@@ -248,7 +248,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let geometry = options.geometry()?;
         channel.prepare_directory()?;
-        let lock = channel.lock().map_err(|error| match error {
+        let lock = channel.lock_to_write().map_err(|error| match error {
             Error::Busy { .. } => Error::Busy { pid: takeover::pid(channel) },
             error => error,
         })?;
@@ -256,11 +256,9 @@ impl Engine {
         let identity = Identity::own()?;
         let ring = match takeover::existing(channel, &geometry, schema, readers)? {
             Some(ring) => ring,
-            None => {
-                channel.remove_segments()?;
-                create_waiters(channel, readers)?;
-                create_ring(channel, &geometry, schema, readers, &identity)?
-            }
+            // The error is the one that matters; if files stay, the next writer removes them.
+            None => create_files(channel, &geometry, schema, readers, &identity)
+                .inspect_err(|_| drop(channel.remove_files(&lock)))?,
         };
         let (waiters_file, waiters) = match open_waiters(channel, readers) {
             Ok(opened) => opened,
@@ -423,6 +421,19 @@ impl Engine {
         bell::wake(&self.waiters);
         self.channel.remove_files(&self.lock)
     }
+}
+
+/// Creates waiters file and ring and returns the ring.
+fn create_files(
+    channel: &Channel,
+    geometry: &Geometry,
+    schema: &Schema,
+    readers: Readers,
+    identity: &Identity,
+) -> Result<WriteMap, Error> {
+    channel.remove_segments()?;
+    create_waiters(channel, readers)?;
+    create_ring(channel, geometry, schema, readers, identity)
 }
 
 fn create_waiters(channel: &Channel, readers: Readers) -> Result<(), Error> {

@@ -6,7 +6,8 @@ use common::{Scene, text};
 use std::collections::HashMap;
 use std::time::Duration;
 use tickwire_shm::{
-    Error, Event, READERS_COUNTED_MAX, Reader, ReaderWait, Schema, Start, Writer, WriterOptions,
+    Attempt, Channel, Error, Event, READERS_COUNTED_MAX, Reader, ReaderWait, Schema, Start, Writer,
+    WriterOptions,
 };
 
 const SECOND: Duration = Duration::from_secs(10);
@@ -317,6 +318,27 @@ fn another_type_is_refused_by_name() {
 }
 
 #[test]
+fn a_channel_that_cannot_be_created_leaves_no_files() {
+    const BYTES: u64 = 384 << 30;
+    // A file system in memory refuses a file above its size at once; others would fill up first.
+    let size = nix::sys::statvfs::statvfs("/dev/shm").map_or(0, |is| is.blocks() * is.block_size());
+    if !(1..BYTES).contains(&size) {
+        println!("(skipped: /dev/shm is missing or has no limit below 384 GiB)");
+        return;
+    }
+    let directory = format!("/dev/shm/tickwire-shm-{}-not-created", std::process::id());
+    let channel = Channel::in_directory(&directory, "large").unwrap();
+    let scene = Scene::new("not-created", 1 << 26);
+    let sample_bytes = (BYTES >> 26) as usize;
+    let options = WriterOptions { sample_bytes, ..scene.options.clone() };
+    let error = Writer::open(&channel, &scene.schema, &options).unwrap_err();
+    assert!(matches!(error, Error::Io { attempt: Attempt::Reserve, .. }), "{error:?}");
+    let remains: Vec<_> = std::fs::read_dir(&directory).unwrap().collect();
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(remains.is_empty(), "{remains:?}");
+}
+
+#[test]
 fn what_has_no_room_is_refused_and_nothing_is_published() {
     let scene = Scene::new("room", 8);
     let mut writer = scene.writer();
@@ -326,6 +348,20 @@ fn what_has_no_room_is_refused_and_nothing_is_published() {
     assert!(matches!(writer.key(b"much too long"), Err(Error::Key)));
     assert_eq!(reader.poll().unwrap(), None);
     assert_eq!(writer.next_seq_num(), 0);
+}
+
+#[test]
+fn a_writer_waits_a_moment_for_who_holds_its_lock_only_to_look_or_to_remove_files() {
+    let scene = Scene::new("moment", 8);
+    std::fs::create_dir(&scene.directory).unwrap();
+    let lock = std::fs::File::create(scene.file("lock")).unwrap();
+    lock.lock().unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        drop(lock);
+    });
+    scene.writer();
+    holder.join().unwrap();
 }
 
 #[test]
