@@ -13,7 +13,6 @@ use crate::program::{
 use crate::template::{Decimal, FieldType, TemplateId, Value};
 use std::sync::Arc;
 
-/// A message of one template, owned by whoever decodes or builds it. `clone_from` copies into the memory
 /// A message of one template, owned by the decoder or builder. `clone_from` reuses the target's
 /// buffers.
 #[derive(Debug)]
@@ -113,7 +112,7 @@ impl Store {
     }
 
     /// Returns the string of a word of this message.
-    #[inline]
+    #[inline(always)]
     fn bytes_of<'m>(&'m self, word: &'m Word) -> &'m [u8] {
         if word[7] != OUTSIDE {
             return &word[..usize::from(word[7]).min(INLINE_MAX)];
@@ -193,19 +192,29 @@ impl Message {
     #[inline]
     pub fn root(&self) -> Record<'_> {
         let segment = self.program.templates()[self.template as usize].segment;
-        Record { program: &self.program, store: &self.store, words: &self.store.words, segment }
+        Record { message: self, first: 0, segment }
+    }
+
+    /// Passes the message to a visitor.
+    pub(crate) fn show(&self, visitor: &mut impl Visitor) {
+        let template = &self.program.templates()[self.template as usize];
+        visitor.begin_message(template);
+        self.root().show(visitor);
+        visitor.end_message();
     }
 }
 
 /// A view of one segment of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'m> {
-    program: &'m Program,
-    store: &'m Store,
-    /// Words from the start of the record on.
-    words: &'m [Word],
+    message: &'m Message,
+    /// First word of the record.
+    first: u32,
     segment: SegmentRef,
 }
+
+/// Callers keep a value of this size in registers; one of 64 bytes went through memory.
+const _: () = assert!(size_of::<Record<'_>>() == 16 && size_of::<FieldValue<'_>>() == 32);
 
 /// The value of a field in a record.
 #[derive(Clone, Copy, Debug)]
@@ -241,15 +250,22 @@ impl<'m> Record<'m> {
     }
 
     /// Returns the program that the record belongs to.
+    #[inline]
     pub fn program(&self) -> &'m Program {
-        self.program
+        &self.message.program
+    }
+
+    /// Returns the words from the start of the record on.
+    #[inline(always)]
+    fn words(&self) -> &'m [Word] {
+        &self.message.store.words[self.first as usize..]
     }
 
     /// Returns the layouts of the fields in template order; their indexes are those of
     /// [`value`](Self::value).
     #[inline]
     pub fn layouts(&self) -> &'m [FieldLayout] {
-        self.program.fields_of(self.segment)
+        self.program().fields_of(self.segment)
     }
 
     /// Returns the index of the first field of this name.
@@ -263,12 +279,16 @@ impl<'m> Record<'m> {
     }
 
     /// Returns fields with their values, in template order.
-    #[inline]
+    ///
+    /// A value costs one indirect jump if the caller's `match` on it is in the loop itself.
+    /// `tickwire bench fast --engine fields` measures it. [`read`](Self::read) is faster for fields
+    /// that are known in advance.
+    #[inline(always)]
     pub fn fields(&self) -> impl Iterator<Item = (&'m FieldLayout, FieldValue<'m>)> + use<'m> {
-        let record = *self;
-        let views = self.program.views_of(self.segment);
-        let fields = record.layouts().iter().zip(views);
-        fields.map(move |(field, view)| (field, record.value_by(field, view)))
+        let mut reader = RecordReader::new(*self);
+        let views = self.program().views_of(self.segment);
+        let fields = self.layouts().iter().zip(views);
+        fields.map(move |(field, view)| (field, reader.value(view)))
     }
 
     /// Returns the value of a field by its index in this segment.
@@ -276,99 +296,77 @@ impl<'m> Record<'m> {
     /// # Panics
     /// If the segment has no field of that index.
     pub fn value(&self, index: usize) -> FieldValue<'m> {
-        self.value_by(&self.layouts()[index], &self.program.views_of(self.segment)[index])
+        let view = &self.program().views_of(self.segment)[index];
+        RecordReader::new(*self).value(view)
     }
 
     /// Returns the first words of the record, padded if it is shorter; `None` in a message that was
     /// never filled.
     #[inline]
     pub(crate) fn first_words(&self) -> Option<&'m [Word; LANES_MAX]> {
-        self.words.first_chunk()
+        self.message.store.words.get(self.first as usize..)?.first_chunk()
     }
 
     /// Returns the first `count` words of the record.
     #[inline]
     pub(crate) fn words_of(&self, count: usize) -> &'m [Word] {
-        &self.words[..count]
+        &self.words()[..count]
     }
 
     /// True if any string of the message is too long for its word.
     #[inline]
     pub(crate) fn has_long_strings(&self) -> bool {
-        !self.store.bytes.is_empty()
+        !self.message.store.bytes.is_empty()
     }
 
     /// Returns the string of a word of the message.
     pub(crate) fn bytes_of_word(&self, word: Word) -> Vec<u8> {
-        self.store.bytes_of(&word).to_vec()
+        self.message.store.bytes_of(&word).to_vec()
+    }
+
+    #[inline(always)]
+    fn word_at(&self, at: usize) -> &'m Word {
+        &self.message.store.words[self.first as usize + at]
     }
 
     /// Returns word `at` of the record.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {
-        u64::from_le_bytes(self.words[at])
+        u64::from_le_bytes(*self.word_at(at))
     }
 
     /// Returns the string of word `at` of the record.
     #[inline]
     pub(crate) fn bytes(&self, at: usize) -> &'m [u8] {
-        self.store.bytes_of(&self.words[at])
+        self.message.store.bytes_of(self.word_at(at))
     }
 
     /// Returns the entries, with this segment, of the sequence at word `at` of the record.
     #[inline]
     pub(crate) fn entries(&self, at: usize, segment: SegmentRef) -> Entries<'m> {
-        let (count, first) = pair_of(self.words[at]);
-        let stride = self.program.segment(segment).record_words as usize;
-        Entries { first: self.of(segment, first as usize), stride, count: count as usize }
+        self.entries_of(*self.word_at(at), segment)
     }
 
-    /// Returns the record of a segment at this word of the message.
-    #[inline]
-    fn of(&self, segment: SegmentRef, first: usize) -> Record<'m> {
-        Record { segment, words: &self.store.words[first..], ..*self }
+    /// Returns the entries of the sequence whose word this is.
+    #[inline(always)]
+    fn entries_of(&self, word: Word, segment: SegmentRef) -> Entries<'m> {
+        let (count, first) = pair_of(word);
+        let stride = self.program().segment(segment).record_words;
+        Entries { message: self.message, first, count, stride, segment }
     }
 
-    /// Returns the value of a field, given its view.
-    #[inline]
-    fn value_by(&self, field: &'m FieldLayout, view: &FieldView) -> FieldValue<'m> {
-        match view.kind {
-            ViewKind::Constant => return constant_of(field),
-            ViewKind::Discarded => return FieldValue::Discarded,
-            _ if self.word(view.presence as usize) >> view.bit & 1 == 0 => {
-                return FieldValue::Absent;
-            }
-            _ => {}
-        }
-        let at = view.slot as usize;
-        match view.kind {
-            ViewKind::UInt => FieldValue::UInt(self.word(at)),
-            ViewKind::Int => FieldValue::Int(self.word(at) as i64),
-            ViewKind::Decimal => FieldValue::Decimal(Decimal {
-                exponent: self.word(at) as i32,
-                mantissa: self.word(at + 1) as i64,
-            }),
-            ViewKind::Ascii => FieldValue::Ascii(self.bytes(at)),
-            ViewKind::Unicode => FieldValue::Unicode(self.bytes(at)),
-            ViewKind::Bytes => FieldValue::Bytes(self.bytes(at)),
-            ViewKind::Constant | ViewKind::OptionalConstant => constant_of(field),
-            ViewKind::Discarded => FieldValue::Discarded,
-            ViewKind::Group => FieldValue::Group(Record { segment: view.segment, ..*self }),
-            ViewKind::Sequence => FieldValue::Sequence(self.entries(at, view.segment)),
-            ViewKind::Dynamic => {
-                let (template, first) = pair_of(self.words[at]);
-                let segment = self.program.templates()[template as usize].segment;
-                FieldValue::Dynamic(template as usize, self.of(segment, first as usize))
-            }
-        }
-    }
-
-    /// Passes the fields of the record to a visitor, in the order in which they are decoded.
-    pub(crate) fn show(&self, visitor: &mut impl Visitor) {
-        let shows_constants = self.program.constants;
-        let views = self.program.views_of(self.segment);
+    /// Passes the fields of the record to a visitor.
+    fn show(&self, visitor: &mut impl Visitor) {
+        let hides_constants = !self.program().shows_constants;
+        let mut reader = RecordReader::new(*self);
+        let views = self.program().views_of(self.segment);
         for (field, view) in self.layouts().iter().zip(views) {
-            match self.value_by(field, view) {
+            // Tested here and not in an arm, where it would split reading and using the value into
+            // two indirect jumps.
+            if hides_constants && view.otherwise == ViewKind::Constant {
+                continue;
+            }
+            match reader.value(view) {
                 FieldValue::Discarded => {}
                 FieldValue::Group(group) => {
                     visitor.begin_group(field);
@@ -385,21 +383,74 @@ impl<'m> Record<'m> {
                     visitor.end_sequence(field);
                 }
                 FieldValue::Dynamic(template, record) => {
-                    visitor.begin_message(&self.program.templates()[template]);
+                    visitor.begin_message(&self.program().templates()[template]);
                     record.show(visitor);
                     visitor.end_message();
                 }
-                _ if view.kind == ViewKind::Constant && !shows_constants => {}
                 value => visitor.field(field, value),
             }
         }
     }
 }
 
-/// Returns the value of a constant field.
-#[inline(never)]
-fn constant_of(field: &FieldLayout) -> FieldValue<'_> {
-    field.constant().unwrap_or(FieldValue::Absent)
+/// Reads the fields of a record. It checks the record's position once, and loads a presence word
+/// when the next field has another one.
+struct RecordReader<'m> {
+    record: Record<'m>,
+    /// Words from the start of the record on.
+    words: &'m [Word],
+    /// Index of the loaded presence word; at first `u32::MAX`, which no field has.
+    presence: u32,
+    /// The loaded presence word.
+    present: u64,
+}
+
+impl<'m> RecordReader<'m> {
+    #[inline(always)]
+    fn new(record: Record<'m>) -> Self {
+        Self { record, words: record.words(), presence: u32::MAX, present: 0 }
+    }
+
+    /// Returns the value of a field, given its view.
+    ///
+    /// Absence selects another kind, so that the caller's `match` on the value and the one here
+    /// become one indirect jump.
+    #[inline(always)]
+    fn value(&mut self, view: &FieldView) -> FieldValue<'m> {
+        if view.presence != self.presence {
+            self.presence = view.presence;
+            // No word: the message was never filled.
+            let word = self.words.get(view.presence as usize);
+            self.present = word.map_or(0, |word| u64::from_le_bytes(*word));
+        }
+        let Self { record, words, present, .. } = self;
+        let Message { program, store, .. } = record.message;
+        let number = |at: usize| u64::from_le_bytes(words[at]);
+        let text = |at: usize| store.bytes_of(&words[at]);
+        let at = view.slot as usize;
+        match if *present >> view.bit & 1 == 0 { view.otherwise } else { view.kind } {
+            ViewKind::Absent => FieldValue::Absent,
+            ViewKind::Discarded => FieldValue::Discarded,
+            ViewKind::UInt => FieldValue::UInt(number(at)),
+            ViewKind::Int => FieldValue::Int(number(at) as i64),
+            ViewKind::Decimal => FieldValue::Decimal(Decimal {
+                exponent: number(at) as i32,
+                mantissa: number(at + 1) as i64,
+            }),
+            ViewKind::Ascii => FieldValue::Ascii(text(at)),
+            ViewKind::Unicode => FieldValue::Unicode(text(at)),
+            ViewKind::Bytes => FieldValue::Bytes(text(at)),
+            ViewKind::Constant => program.constants[at].value(),
+            ViewKind::Group => FieldValue::Group(Record { segment: view.segment, ..*record }),
+            ViewKind::Sequence => FieldValue::Sequence(record.entries_of(words[at], view.segment)),
+            ViewKind::Dynamic => {
+                let (template, first) = pair_of(words[at]);
+                let segment = program.templates()[template as usize].segment;
+                let record = Record { message: record.message, first, segment };
+                FieldValue::Dynamic(template as usize, record)
+            }
+        }
+    }
 }
 
 impl FieldLayout {
@@ -434,22 +485,25 @@ impl<'m> FieldValue<'m> {
 /// The entries of a sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'m> {
-    first: Record<'m>,
+    message: &'m Message,
+    /// First word of the first entry.
+    first: u32,
+    count: u32,
     /// Words per entry.
-    stride: usize,
-    count: usize,
+    stride: u32,
+    segment: SegmentRef,
 }
 
 impl<'m> Entries<'m> {
     /// Returns the number of entries.
     #[inline]
     pub fn len(&self) -> usize {
-        self.count
+        self.count as usize
     }
 
     /// Returns the segment of the entries.
     pub(crate) fn segment(&self) -> SegmentRef {
-        self.first.segment
+        self.segment
     }
 
     /// True if the sequence is present and empty.
@@ -460,25 +514,32 @@ impl<'m> Entries<'m> {
     /// Returns the entry at `index`, from 0.
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Record<'m>> {
-        let words = || &self.first.words[index * self.stride..];
-        (index < self.count).then(|| Record { words: words(), ..self.first })
+        let index = u32::try_from(index).ok().filter(|&index| index < self.count)?;
+        Some(self.record(index))
+    }
+
+    #[inline(always)]
+    fn record(&self, index: u32) -> Record<'m> {
+        let first = self.first + index * self.stride;
+        Record { message: self.message, first, segment: self.segment }
     }
 
     /// Returns the words of all entries.
     pub(crate) fn words(&self) -> &'m [Word] {
-        &self.first.words[..self.count * self.stride]
+        let words = self.len() * self.stride as usize;
+        &self.message.store.words[self.first as usize..][..words]
     }
 
     /// True if any string of the message is too long for its word.
     pub(crate) fn has_long_strings(&self) -> bool {
-        !self.first.store.bytes.is_empty()
+        !self.message.store.bytes.is_empty()
     }
 
     /// Returns all entries in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Record<'m>> + use<'m> {
         let entries = *self;
-        (0..entries.count).filter_map(move |index| entries.entry(index))
+        (0..entries.count).map(move |index| entries.record(index))
     }
 }
 

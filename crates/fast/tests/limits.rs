@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use tickwire_fast::{
-    CompileOptions, Decoder, DecoderOptions, ErrorKind, FieldLayout, FieldValue, Limits, Program,
-    Step, TemplateLayout, TemplateSet, Visitor,
+    CompileOptions, Decoder, DecoderOptions, EngineUnderTest, ErrorKind, FieldLayout, FieldValue,
+    Limits, Program, Step, TemplateLayout, TemplateSet, Visitor,
 };
 
 fn program(xml: &str, fields: Option<&[&str]>) -> Arc<Program> {
@@ -116,6 +116,25 @@ impl Visitor for Log {
 
     fn end_message(&mut self) {
         self.0.push("end".to_owned());
+    }
+}
+
+#[test]
+fn a_visitor_sees_nothing_of_a_message_that_fails() {
+    let xml = r#"<templates><template name="T" id="1"><uInt32 name="a"/>
+        <sequence name="q"><uInt32 name="b"/></sequence></template></templates>"#;
+    let bytes = [0xc0, 0x81, 0x81, 0x82, 0x83, 0x84];
+    for engine in [EngineUnderTest::Operations, EngineUnderTest::Automatic] {
+        let options = DecoderOptions::default().engine_under_test(engine);
+        let mut decoder = Decoder::with_options(program(xml, None), options);
+        let mut log = Log::default();
+        let error = decoder.visit(&bytes[..5], &mut log).expect_err("truncated");
+        assert_eq!((error.kind(), &log.0[..]), (ErrorKind::Truncated, &[][..]));
+        let error = decoder.visit(&bytes, &mut log).expect_err("a message failed");
+        assert_eq!((error.kind(), &log.0[..]), (ErrorKind::NeedsReset, &[][..]));
+        decoder.reset();
+        assert_eq!(decoder.visit(&bytes, &mut log), Ok(bytes.len()));
+        assert_eq!(log.0, ["message T", "a", "sequence q 2", "b", "b", "end"]);
     }
 }
 

@@ -42,7 +42,6 @@ use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
 use vectors::Vectors;
-use visitor::Visiting;
 
 /// Restrictions on compiled code for this message.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +68,8 @@ pub struct Decoder {
     entries_most: u32,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
+    /// True if runs may be decoded as a unit: their strings are read without checking the limit.
+    may_run: bool,
 }
 
 /// A decoded message and its length.
@@ -120,6 +121,8 @@ impl Decoder {
             entries_most: options.limits.entries_max.min(options.limits.entries_total_max),
             vectors,
             implied: implied.map(|index| index as u32),
+            may_run: options.limits.take_short_strings()
+                && options.wanted_engine() != EngineUnderTest::Operations,
             options,
             program,
         };
@@ -268,63 +271,24 @@ impl Decoder {
         Ok(Step::NeedMore(missing))
     }
 
-    /// Decodes the message at the start of `input`, passes its fields to a visitor, and returns its
-    /// length in bytes.
-    ///
-    /// The visitor sees each field as it is decoded. Exception: for a projection of a template of
-    /// plain fields with at most one sequence of plain fields, it sees the fields after the message
-    /// is decoded. To include mandatory constants, compile the program with
-    /// [`CompileOptions::constants`](crate::CompileOptions).
+    /// Decodes the message at the start of `input`, passes its fields to a visitor in template
+    /// order, and returns its length in bytes. To include mandatory constants, compile the program
+    /// with [`CompileOptions::constants`](crate::CompileOptions).
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); the visitor has then seen the fields before the failure.
+    /// As [`decode`](Self::decode); the visitor sees nothing of a message that fails.
+    #[inline]
     pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
-        self.dictionary.return_home();
-        self.prepare(input)?;
-        // Visiting all fields is faster while decoding, visiting few is faster from the decoded
-        // message.
-        if !self.program.complete
-            && let Some(len) = self.decode_quickly(input)
-        {
-            visitor.begin_message(&self.program.templates[self.message.template_index()]);
-            self.message.root().show(visitor);
-            visitor.end_message();
-            return Ok(len);
-        }
-        self.settle();
-        let sink = Visiting { program: &self.program, visitor, hidden: 0 };
-        let mut engine = engine::DecoderEngine::<_, false> {
-            program: &self.program,
-            reader: Reader::new(input, self.options.conformance, &mut self.findings),
-            dictionary: &mut self.dictionary,
-            sink,
-            limits: &self.options.limits,
-            text: &mut self.text,
-            obey_reset: self.options.reset != ResetPolicy::Never,
-            runs: false,
-            vectors: &mut self.vectors,
-            entries_left: self.options.limits.entries_total_max,
-            text_left: self.options.limits.message_bytes_max,
-            nesting: 0,
-            depth: 0,
-            owed: 0,
-        };
-        match engine.message() {
-            Ok(_) => Ok(engine.reader.position()),
-            Err(error) => Err(self.fail(error)),
-        }
-    }
-
-    /// True if runs may be decoded as a unit: their strings are read without checking the limit.
-    fn may_run(&self) -> bool {
-        self.options.limits.take_short_strings()
+        let Decoded { message, len } = self.decode(input)?;
+        message.show(visitor);
+        Ok(len)
     }
 
     /// Decodes a message with its template's code; without code, or if it bails out, as
     /// [`decode_quickly`](Self::decode_quickly).
     #[inline(always)]
     fn decode_by_code(&mut self, buffer: &[u8], bytes: &[u8]) -> Option<usize> {
-        if !self.may_run() {
+        if !self.may_run {
             return None;
         }
         let (bits, mut at) = lanes::presence_map(bytes, 0)?;
@@ -381,7 +345,7 @@ impl Decoder {
     #[inline(always)]
     fn decode_quickly(&mut self, input: &[u8]) -> Option<usize> {
         self.message.store.clear();
-        if !self.may_run() {
+        if !self.may_run {
             return None;
         }
         let mut quick = quick::PlainMessage {
@@ -400,7 +364,7 @@ impl Decoder {
     /// Decodes a message with the operations. If it is truncated, `cut` says where.
     fn run<const JOURNAL: bool>(&mut self, input: &[u8], cut: &mut Cut) -> Result<usize, Error> {
         self.message.store.clear();
-        let runs = self.may_run();
+        let runs = self.may_run;
         let bytes_max = self.options.limits.message_bytes_max;
         let reader = Reader::new(input, self.options.conformance, &mut self.findings);
         let mut engine = engine::DecoderEngine::<_, JOURNAL> {

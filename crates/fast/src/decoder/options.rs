@@ -77,10 +77,12 @@ pub enum EngineUnderTest {
     /// Machine code for all templates, compiled when the decoder is created, without SIMD. Portable
     /// without the JIT.
     MachineCode,
+    /// The operations alone, field by field: the reference for the values of all engines.
+    Operations,
 }
 
 impl EngineUnderTest {
-    /// All engines.
+    /// All engines, without the reference.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Vectors, Self::MachineCode, Self::Automatic];
 }
 

@@ -196,7 +196,9 @@ fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
     let engine = options.wanted_engine();
     match (engine, options.tier_up) {
         (EngineUnderTest::MachineCode, _) => {}
-        (EngineUnderTest::Portable, _) | (_, TierUp::Off) => return None,
+        (EngineUnderTest::Portable | EngineUnderTest::Operations, _) | (_, TierUp::Off) => {
+            return None;
+        }
         // Without SIMD, this option selects the portable engine.
         (EngineUnderTest::Vectors, _) => _ = Wide::detect()?,
         (EngineUnderTest::Automatic, _) => {}

@@ -28,7 +28,7 @@ pub struct CompileOptions {
     /// Naming a group or sequence includes all its fields. Other fields are decoded to keep the
     /// dictionaries correct, but cannot be read; sequences without a wanted field are not stored.
     pub fields: Option<Vec<String>>,
-    /// Also report mandatory constants to visitors. Default false.
+    /// Also show mandatory constants to visitors and in traces. Default false.
     pub constants: bool,
     /// Most operations after expanding references. Default 4,194,304.
     pub operations_max: usize,
@@ -121,10 +121,12 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     let quick = quick::find(&code, &segments, &runs, &templates);
     let outgoing = outgoing::find(&code, &segments, &runs, &quick, &templates);
     let text_of_entry = entries.text_buffers();
+    let (views, constants) = view::make(&fields, &segments);
     let mut program = Program {
         code,
         initials,
-        views: view::make(&fields, &segments),
+        views,
+        constants,
         segments,
         runs,
         homes,
@@ -137,7 +139,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         text_of_entry,
         complete: options.fields.is_none(),
         machine_code: Default::default(),
-        constants: options.constants,
+        shows_constants: options.constants,
         dense_ids: Vec::new(),
         sparse_ids: HashMap::new(),
         set,

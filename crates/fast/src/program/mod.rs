@@ -31,6 +31,7 @@ pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};
+use view::ConstantValue;
 pub(crate) use view::{FieldView, ViewKind};
 
 use crate::decoder::Compiled;
@@ -51,6 +52,8 @@ pub struct Program {
     pub(crate) fields: Vec<FieldLayout>,
     /// How each field is read.
     views: Vec<FieldView>,
+    /// Values of the constant fields.
+    pub(crate) constants: Vec<ConstantValue>,
     pub(crate) templates: Vec<TemplateLayout>,
     pub(crate) entry_count: u32,
     /// Number of dictionary entries that hold strings or byte vectors.
@@ -61,8 +64,8 @@ pub struct Program {
     /// Compiled code, created by the first decoder that wants it.
     #[cfg_attr(not(vectors), allow(dead_code, reason = "no decoder asks for code"))]
     pub(crate) machine_code: OnceLock<Option<Compiled>>,
-    /// True if visitors see mandatory constants.
-    pub(crate) constants: bool,
+    /// True if visitors and traces show mandatory constants.
+    pub(crate) shows_constants: bool,
     dense_ids: Vec<u32>,
     sparse_ids: HashMap<u32, u32>,
     set: TemplateSet,

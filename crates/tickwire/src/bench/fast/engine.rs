@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tickwire_fast::Packet;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
-    CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, Program, Visitor,
+    CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, Program, Record, Visitor,
 };
 use tickwire_fast_generated::{TryModule, WithModule, first_capture, with_module};
 use tickwire_feed::parallel::Parallel;
@@ -28,7 +28,9 @@ pub enum Engine {
     DynamicCompiled,
     /// The dynamic engine, portable.
     DynamicScalar,
-    /// The dynamic engine, calling a visitor for each field and storing nothing.
+    /// The dynamic engine that is chosen by default, and [`Record::fields`] of every record.
+    Fields,
+    /// The dynamic engine that is chosen by default, calling a visitor for each field.
     Visitor,
     /// The dynamic engine, storing three fields.
     Projection,
@@ -46,11 +48,12 @@ const PROJECTIONS: [[&str; 3]; 2] =
 
 impl Engine {
     /// All decoders, in the order of tables.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Generated,
         Self::DynamicCompiled,
         Self::DynamicWide,
         Self::DynamicScalar,
+        Self::Fields,
         Self::Visitor,
         Self::Projection,
         Self::Books,
@@ -65,6 +68,7 @@ impl Engine {
             Self::DynamicCompiled => "dynamic-compiled",
             Self::DynamicWide => "dynamic-wide",
             Self::DynamicScalar => "dynamic-scalar",
+            Self::Fields => "fields",
             Self::Visitor => "visitor",
             Self::Projection => "projection",
             Self::Books => books::NAME,
@@ -84,7 +88,7 @@ impl Engine {
 
     /// True if it runs the same code on every machine.
     pub fn is_portable(self) -> bool {
-        matches!(self, Self::DynamicScalar | Self::Visitor)
+        self == Self::DynamicScalar
     }
 
     /// Returns a function that decodes the whole corpus at each call; `None` if this engine cannot decode it.
@@ -99,6 +103,7 @@ impl Engine {
             Self::Projection => projected(corpus)?.map(|program| {
                 stored(corpus, corpus.decoder(&program, EngineUnderTest::Automatic))
             }),
+            Self::Fields => Some(iterated(corpus)),
             Self::Visitor => Some(visited(corpus)),
             Self::Books => books::pass(corpus),
             Self::BooksGenerated => generated(corpus, &WithBooks),
@@ -289,7 +294,7 @@ fn projected(corpus: &Corpus) -> Result<Option<Arc<Program>>, Failure> {
 }
 
 fn visited(corpus: &Corpus) -> Pass<'_> {
-    let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Portable);
+    let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     let mut summing = Summing::default();
     Box::new(move || {
         decoder.reset();
@@ -313,14 +318,49 @@ struct Summing {
 
 impl Visitor for Summing {
     fn field(&mut self, _field: &FieldLayout, value: FieldValue<'_>) {
-        self.sum = self.sum.wrapping_add(match value {
-            FieldValue::UInt(value) => value,
-            FieldValue::Int(value) => value as u64,
-            FieldValue::Decimal(value) => value.mantissa as u64 ^ value.exponent as u64,
-            FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) | FieldValue::Bytes(bytes) => {
-                bytes.first().map_or(0, |&byte| u64::from(byte)) + bytes.len() as u64
+        self.sum = self.sum.wrapping_add(number_of(value));
+    }
+}
+
+fn number_of(value: FieldValue<'_>) -> u64 {
+    match value {
+        FieldValue::UInt(value) => value,
+        FieldValue::Int(value) => value as u64,
+        FieldValue::Decimal(value) => value.mantissa as u64 ^ value.exponent as u64,
+        FieldValue::Ascii(bytes) | FieldValue::Unicode(bytes) | FieldValue::Bytes(bytes) => {
+            bytes.first().map_or(0, |&byte| u64::from(byte)) + bytes.len() as u64
+        }
+        _ => 1,
+    }
+}
+
+fn iterated(corpus: &Corpus) -> Pass<'_> {
+    let mut decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
+    Box::new(move || {
+        let mut sum = 0u64;
+        decoder.reset();
+        for packet in &corpus.packets {
+            decoder.begin_packet();
+            let mut rest = &packet[..];
+            while !rest.is_empty() {
+                let decoded = decoder.decode(rest).expect(DECODED_BEFORE);
+                sum = sum.wrapping_add(sum_of(decoded.message.root()));
+                rest = &rest[decoded.len..];
             }
-            _ => 1,
+        }
+        black_box(sum);
+    })
+}
+
+/// Returns the sum of all values of a record, as [`Summing`] adds them.
+fn sum_of(record: Record<'_>) -> u64 {
+    let mut sum = 0u64;
+    for (_, value) in record.fields() {
+        sum = sum.wrapping_add(match value {
+            FieldValue::Group(record) | FieldValue::Dynamic(_, record) => sum_of(record),
+            FieldValue::Sequence(entries) => entries.iter().map(sum_of).fold(0, u64::wrapping_add),
+            value => number_of(value),
         });
     }
+    sum
 }

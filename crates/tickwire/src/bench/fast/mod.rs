@@ -27,7 +27,8 @@ use tickwire_feed::capture::Format;
 
 /// FAST: decode and encode captures and generated feeds with every engine
 ///
-/// Every field of every message is stored, or passed to a visitor that uses it; errors are checked.
+/// Every field of every message is stored; errors are checked. The cases fields and visitor also read
+/// every field, by Record::fields and by a visitor.
 /// The cases encode-generated and encode-dynamic encode the messages of the first packets, from
 /// cache.
 #[derive(Debug, Args)]
