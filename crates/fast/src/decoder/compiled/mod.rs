@@ -493,7 +493,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    /// A template that a string excludes from the flat form, and a message of it.
+    /// A plain template with a string, and a message of it.
     const XML: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
         <template name="T" id="1"><uInt32 name="A"><copy/></uInt32><string name="B"><copy/></string></template>
         </templates>"#;
