@@ -285,7 +285,8 @@ pub trait RawWriter: Send {
     fn wait_acknowledged(&self, timeout: Duration) -> Result<(), Self::Error>;
 
     /// Returns how many samples the slowest matched reader has still to acknowledge or, over a transport without
-    /// acknowledgements, to read; `None` if no reader says so.
+    /// acknowledgements, to read. 0 or `None`, depending on the transport, if the writer waits for no
+    /// reader.
     ///
     /// # Errors
     /// Errors of the transport.

@@ -99,7 +99,8 @@ impl<S: Sample, W: RawWriter> Writer<S, W> {
     }
 
     /// Returns how many samples the slowest matched reader has still to acknowledge or, over a transport without
-    /// acknowledgements, to read; `None` if no reader says so.
+    /// acknowledgements, to read. 0 or `None`, depending on the transport, if the writer waits for no
+    /// reader.
     ///
     /// # Errors
     /// Errors of the transport.

@@ -174,8 +174,8 @@ impl Writer {
         self.0.has_room()
     }
 
-    /// Returns how many samples the slowest reader has still to read; `None` if no living reader states its position
-    /// ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of the ring and
+    /// Returns how many samples the slowest reader has still to read, at most a ring; `None` if no living reader states
+    /// its position ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of the ring and
     /// whenever it checks the writer ([`Reader::check`](crate::Reader::check), or every 100 ms while it waits), so the
     /// number may be up to an eighth of the ring too large until then.
     ///
@@ -348,7 +348,8 @@ impl Engine {
         let mut most = None;
         for place in 0..READERS_COUNTED_MAX {
             let Some(at) = position::stated(&self.waiters, place) else { continue };
-            let behind = Some(self.next.saturating_sub(at));
+            // What is no longer in the ring cannot be read.
+            let behind = Some(self.next.saturating_sub(at).min(self.geometry.slots));
             if behind > most && self.locked(place..place + 1)? > 0 {
                 most = behind;
             }

@@ -160,6 +160,7 @@ fn a_reader_that_was_passed_over_is_waited_for_again_once_it_reads() {
         assert!(writer.has_room().unwrap());
         writer.publish(b"").unwrap();
     }
+    assert_eq!(writer.backlog().unwrap(), Some(8), "the rest of what it has not read is lost");
     assert!(matches!(reader.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
     while reader.poll().unwrap().is_some() {}
     let next = writer.next_seq_num();
