@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 /// Longest name of a channel.
 const NAME_LEN_MAX: usize = 200;
 
+/// Mode of a directory that a writer has created but not yet opened to readers. No umask changes it, and the sticky bit,
+/// which means nothing where only the owner may write, tells it from a directory that a user has closed.
+const UNFINISHED_MODE: u32 = 0o1700;
+
 /// Longest time for which a process that is not the writer holds the writer's lock.
 const MOMENT: Duration = Duration::from_millis(100);
 
@@ -142,22 +146,31 @@ impl Channel {
         self.directory.join(format!("{}.{kind}", self.name))
     }
 
-    /// Creates the directory if it is missing, and checks that only this user can write to it, so that no other user
-    /// can have planted a file there.
+    /// Creates the directory if it is missing, or finishes one whose writer was killed while it created it. Checks that
+    /// only this user can write to it, so that no other user can have planted a file there.
     pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
         let (directory, user) = (&self.directory, system::effective_user());
         if let Some(owner) = self.trusted.filter(|owner| *owner != user) {
             // Its readers would not trust what this user writes.
             return Err(Error::Directory { path: directory.clone(), owner });
         }
-        match DirBuilder::new().mode(0o755).create(directory) {
-            // Readers of other users get in whatever the umask is; the modes of the files say who reads.
-            Ok(()) => fs::set_permissions(directory, Permissions::from_mode(0o755))
-                .map_err(failure(Attempt::Permit, directory))?,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failure(Attempt::Create, directory)(error)),
+        kill_point();
+        match DirBuilder::new().mode(UNFINISHED_MODE).create(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(failure(Attempt::Create, directory)(error));
+            }
+            _ => {}
         }
-        check_directory(directory, user)
+        check_directory(directory, user)?;
+        kill_point();
+        let metadata =
+            fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
+        if metadata.mode() & 0o7777 == UNFINISHED_MODE {
+            // Readers of other users get in whatever the umask is; the modes of the files say who reads.
+            fs::set_permissions(directory, Permissions::from_mode(0o755))
+                .map_err(failure(Attempt::Permit, directory))?;
+        }
+        Ok(())
     }
 
     /// Checks that the trusted user owns the ring and its directory, and that nobody else can write to that directory.
@@ -177,6 +190,7 @@ impl Channel {
     pub(crate) fn lock(&self) -> Result<WriterLock, Error> {
         let path = self.path("lock");
         loop {
+            kill_point();
             let file = options().read(true).write(true).create(true).mode(0o600).open(&path);
             let file = file.map_err(failure(Attempt::Lock, &path))?;
             match file.try_lock() {
@@ -274,12 +288,14 @@ pub(crate) fn permit(
     readers: Readers,
     is_waiters: bool,
 ) -> Result<(), Error> {
+    kill_point();
     let given = match readers {
         Readers::Group(group) => {
             fchown(file, None, Some(group.unwrap_or_else(system::effective_group)))
         }
         _ => Ok(()),
     };
+    kill_point();
     let mode = if is_waiters { readers.waiters_mode() } else { readers.mode() };
     given
         .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))

@@ -10,6 +10,7 @@ use crate::wait::ReaderWait;
 use crate::writer::{Engine, WriterOptions};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
@@ -244,6 +245,7 @@ fn a_writer_killed_while_it_makes_the_channel_is_in_nobodys_way() {
     let mut found = 0;
     for at in 0.. {
         let mut published = Vec::new();
+        let _ = std::fs::remove_dir_all(&scene.directory);
         let was_killed = is_killed(at, || live(&scene, "1", &mut published, || {}));
         match Reader::open(&scene.channel, &scene.schema, Start::Oldest, ReaderWait::Spin) {
             Ok(mut reader) => {
@@ -256,6 +258,8 @@ fn a_writer_killed_while_it_makes_the_channel_is_in_nobodys_way() {
         }
         let in_flight = clear_away(&scene, at) - published.len() as u64;
         assert!(in_flight <= 1, "killed at {at}");
+        let mode = std::fs::metadata(&scene.directory).unwrap().mode();
+        assert_eq!(mode & 0o7777, 0o755, "killed at {at}: readers of other users get in");
         if !was_killed {
             assert!(at > 90 && found > 50, "{found} of {at} kill points had a channel");
             break;
