@@ -13,6 +13,7 @@ use tracing::Level;
 
 use super::admission::Refused;
 use tickwire_host::Throttle;
+use tickwire_host::clock::SECOND_NS;
 
 const TARGET: &str = "tickwire::fix";
 
@@ -25,6 +26,8 @@ type Throttles = BTreeMap<&'static str, Throttle>;
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     sessions: BTreeMap<SessionId, Throttles>,
+    /// Time of the last look for sessions whose throttles are idle.
+    swept_ns: u64,
     /// Strangers have no session, or claim one that is not theirs.
     refusals: Throttles,
 }
@@ -47,12 +50,13 @@ fn pass(throttles: &mut Throttles, kind: &'static str, now: Now) -> Option<Strin
 impl EventLog {
     /// Returns the throttles of a session.
     fn throttles(&mut self, id: &SessionId, now: Now) -> &mut Throttles {
-        if !self.sessions.contains_key(id) {
-            if self.sessions.len() >= IDLE_SESSIONS_MAX {
-                let is_busy = |throttle: &Throttle| !throttle.is_free(now.steady_ns);
-                self.sessions.retain(|_, kinds| kinds.values().any(is_busy));
-            }
-            self.sessions.insert(id.clone(), Throttles::new());
+        let now_ns = now.steady_ns;
+        let is_new = !self.sessions.contains_key(id);
+        let is_due = now_ns.saturating_sub(self.swept_ns) >= SECOND_NS;
+        if is_new && is_due && self.sessions.len() >= IDLE_SESSIONS_MAX {
+            self.swept_ns = now_ns;
+            let is_busy = |throttle: &Throttle| !throttle.is_idle(now_ns);
+            self.sessions.retain(|_, kinds| kinds.values().any(is_busy));
         }
         self.sessions.entry(id.clone()).or_default()
     }
@@ -219,7 +223,6 @@ fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
 mod tests {
     use super::*;
     use tickwire_fix_session::BeginString;
-    use tickwire_host::clock::SECOND_NS;
 
     #[test]
     fn a_session_holds_back_its_own_lines_only() {

@@ -39,13 +39,13 @@ impl Library {
         if let (Some(path), BeginString::Fixt11) = (&settings.session, version) {
             let built_in = dictionaries.session.clone();
             dictionaries.session = self.read_or(path, |_| Ok(Some(built_in)))?;
-            if dictionaries.session.message(b"A").is_none() {
-                let path = path.display();
-                return Err(format!(
-                    "dictionary {path}: no Logon, so no peer could log on; DataDictionary of a \
-                     FIXT session is for session messages, AppDataDictionary for the others"
-                ));
-            }
+        }
+        if let Some(path) = &settings.session
+            && dictionaries.session.message(b"A").is_none()
+        {
+            let (path, of_fixt) = (path.display(), "; for a FIXT session it is AppDataDictionary");
+            let help = if version == BeginString::Fixt11 { of_fixt } else { "" };
+            return Err(format!("dictionary {path}: no Logon, so no peer could log on{help}"));
         }
         let default = session.config.default_appl_ver_id.as_deref();
         let default = default.and_then(|text| ApplVersion::parse(text.as_bytes()));

@@ -124,6 +124,16 @@ fn a_number_that_is_too_low_is_counted_as_a_refusal() {
     assert_eq!((acceptor.refusals(Refusal::MsgSeqNum), numbers(&acceptor, key)), (1, (1, 7)));
     let of_session: Vec<_> = acceptor.sessions().refusals_of(key).collect();
     assert_eq!(of_session, [(Refusal::MsgSeqNum, 1)]);
+
+    // A peer that has shown its password is answered.
+    let mut config = acceptor_config("KNOWN");
+    config.required_password = Some("secret".into());
+    let key = accept(&mut acceptor, listener, config);
+    acceptor.sessions_mut().set_numbers(key, None, Some(7)).expect("set");
+    let seen = attempt(&mut acceptor, address, &logon("KNOWN", "secret"));
+    assert!(seen.is_closed && seen.text.contains("MsgSeqNum too low"), "{}", seen.text);
+    let of_session: Vec<_> = acceptor.sessions().refusals_of(key).collect();
+    assert_eq!(of_session, [(Refusal::MsgSeqNum, 1)]);
 }
 
 #[test]

@@ -23,16 +23,19 @@ impl Throttle {
         Self { interval_ns, last_ns: None, held_back: 0 }
     }
 
-    /// True if an event may pass at `now_ns`.
+    /// True if an event may pass at `now_ns` and none has been held back: a new throttle does the same.
     #[must_use]
-    pub fn is_free(&self, now_ns: u64) -> bool {
-        self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= self.interval_ns)
+    pub fn is_idle(&self, now_ns: u64) -> bool {
+        self.held_back == 0
+            && self.last_ns.is_none_or(|last| now_ns.saturating_sub(last) >= self.interval_ns)
     }
 
     /// Returns the number of events held back since the last one if an event may pass at `now_ns`;
     /// `None` otherwise.
     pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
-        if !self.is_free(now_ns) {
+        let is_free =
+            self.last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= self.interval_ns);
+        if !is_free {
             self.held_back += 1;
             return None;
         }

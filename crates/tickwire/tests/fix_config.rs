@@ -124,7 +124,7 @@ fn the_menu_logs_out_although_reports_of_earlier_orders_are_unknown() {
     }
     let output = menu.wait_with_output().expect("ended");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("sent"), "{said}");
+    assert!(output.status.success() && said.contains("1 NewOrderSingle msgs sent"), "{said}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io;
 
 use tracing::Level;
 
-use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, SessionEvent};
+use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, Role, SessionEvent};
 
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
@@ -145,7 +145,8 @@ impl<A: Application> Engine<A> {
                 }
             }
         }
-        if let Some(refusal) = refused {
+        let is_acceptor = session.config().role == Role::Acceptor;
+        if let Some(refusal) = refused.filter(|_| is_acceptor) {
             self.sessions.count_refusal(refusal, Some(key));
         }
         if let Some(session) = self.sessions.session(key) {
@@ -277,8 +278,8 @@ impl<A: Application> Engine<A> {
             let id = &session.config().id;
             match was_unanswered {
                 true => {
-                    let text = "the peer closed the connection before it answered the Logon; its \
-                                log has the reason";
+                    let text = "the peer closed the connection before it answered the Logon: see the \
+                                peer's log";
                     self.events.note(Level::WARN, "unanswered", id, text, now);
                 }
                 false => self.events.note(Level::INFO, "disconnected", id, "disconnected", now),

@@ -304,7 +304,7 @@ impl<S: Store> Core<S> {
             self.store.next_sender()
         );
         self.send_logout(now, text.as_bytes());
-        self.close(DisconnectReason::SeqNum);
+        self.close_for_number();
     }
 
     /// Checks that the answer to our Logon with ResetSeqNumFlag has the flag and MsgSeqNum 1;

@@ -2,7 +2,9 @@
 
 use tickwire_fix::{Message, SessionRejectReason, Tag};
 
-use super::admission::{admit, check_credentials, is_in_time, knows, logon_validator, one_field};
+use super::admission::{
+    Refusal, admit, check_credentials, is_in_time, knows, logon_validator, one_field,
+};
 use super::core::Core;
 use super::event::{DisconnectReason, SessionEvent};
 use super::head::Header;
@@ -331,7 +333,16 @@ impl<S: Store> Core<S> {
         self.notices.push_back(SessionEvent::SeqNumTooLow { expected, received: seq_num });
         let text = format!("MsgSeqNum too low, expecting {expected} but received {seq_num}");
         self.send_logout(now, text.as_bytes());
-        self.close(DisconnectReason::SeqNum);
+        self.close_for_number();
+    }
+
+    /// Closes because of a number; an acceptor that has not yet accepted the Logon refuses that.
+    pub(super) fn close_for_number(&mut self) {
+        let is_refused = !self.received_logon && !self.is_initiator();
+        self.close(match is_refused {
+            true => DisconnectReason::LogonRefused(Refusal::MsgSeqNum),
+            false => DisconnectReason::SeqNum,
+        });
     }
 
     /// Counts a resent Logon or Logout, which begins and ends nothing. The peer should have sent a

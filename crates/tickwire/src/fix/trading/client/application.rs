@@ -93,7 +93,6 @@ pub struct ClientMetrics {
 impl Client {
     pub fn new(plan: Plan, input: Option<Receiver<String>>, stop: Stop) -> Result<Self, Failure> {
         let journal = plan.journal.as_deref().map(Journal::open).transpose()?;
-        let finished = journal.as_ref().map_or(0, Journal::finished);
         Ok(Self {
             wants_logout: plan.orders.is_some(),
             plan,
@@ -111,7 +110,7 @@ impl Client {
             moments: vec![(0, 0); MOMENTS],
             sent: 0,
             sent_ever: 0,
-            finished,
+            finished: 0,
             unknown: 0,
             reports: 0,
             repeated: 0,
@@ -133,8 +132,10 @@ impl Client {
         self.key = Some(key);
         self.dialect = dialect;
         self.sent_ever = last;
-        if self.journal.is_none() {
-            (self.unknown, self.finished) = (last, last);
+        let begun = self.journal.as_mut().map_or(Ok((last, last)), |journal| journal.begin(last));
+        match begun {
+            Ok(begun) => (self.unknown, self.finished) = begun,
+            Err(error) => self.fail(format!("cannot write the journal {error}")),
         }
         self.made += last;
         for order in &mut self.preloaded {
@@ -237,23 +238,33 @@ impl Client {
     }
 
     fn obey(&mut self, command: Command, sessions: &mut Sessions, _: Now) {
+        let session = self.key.and_then(|key| sessions.session(key));
+        let is_logged_on = session.is_some_and(|session| session.is_logged_on());
         match command {
             Command::Help => self.print(HELP),
-            Command::Send(count) => self.to_send += count,
-            Command::SendPreloaded => self.to_send += self.preloaded.len() as u64,
+            Command::Send(count) => self.send_later(count, is_logged_on),
+            Command::SendPreloaded => self.send_later(self.preloaded.len() as u64, is_logged_on),
             Command::Batch(count) => {
                 self.preload(count);
-                self.to_send += count;
+                self.send_later(count, is_logged_on);
             }
             Command::Preload(count) => self.preload(count),
-            Command::Logout => self.wants_logout = true,
+            Command::Logout => {
+                self.wants_logout = true;
+                if !is_logged_on {
+                    self.print("not logged on yet: logs out after the Logon\n");
+                }
+            }
             Command::Exit => {
                 self.is_done = true;
                 self.stop.set();
             }
         }
-        let session = self.key.and_then(|key| sessions.session(key));
-        if self.to_send > 0 && !session.is_some_and(|session| session.is_logged_on()) {
+    }
+
+    fn send_later(&mut self, count: u64, is_logged_on: bool) {
+        self.to_send += count;
+        if !is_logged_on {
             self.print("not logged on yet: orders wait for the Logon\n");
         }
     }
