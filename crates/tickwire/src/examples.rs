@@ -16,6 +16,8 @@ tickwire decode day.pcap -t templates.xml --framing auto
 tickwire receive --feed feed.toml --monitor 9100",
     ),
     ("bench", "taskset -c 1 tickwire bench fast"),
+    ("bench cme-day", "taskset -c 1 tickwire bench cme-day --json times.json"),
+    ("bench cme-messages", "taskset -c 1 tickwire bench cme-messages --time 20s"),
     (
         "bench fast",
         "\
@@ -24,6 +26,7 @@ taskset -c 1 tickwire bench fast
 # A capture of your own:
 tickwire bench fast -f day.pcap -t templates.xml --framing cme",
     ),
+    ("bench fix", "taskset -c 1 tickwire bench fix"),
     (
         "bench instructions",
         "\
@@ -39,10 +42,7 @@ tickwire bench receive
 # Two of them, two lines, ten messages per packet:
 tickwire bench receive --receivers recvmmsg,ring --messages 10 --lines 2 --json figures.json",
     ),
-    ("bench cme-day", "taskset -c 1 tickwire bench cme-day --json times.json"),
-    ("bench cme-messages", "taskset -c 1 tickwire bench cme-messages --time 20s"),
     ("bench samples", "taskset -c 1 tickwire bench samples"),
-    ("bench fix", "taskset -c 1 tickwire bench fix"),
     (
         "completions",
         "\

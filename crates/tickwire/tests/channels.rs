@@ -72,11 +72,13 @@ fn address_and_port_choose_channels() {
         ("--address 239.0.0.1", vec![1, 10, 2, 20]),
         ("--address 239.0.0.1 --port 2000", vec![10, 20]),
         ("--address 239.0.0.2", vec![100, 200]),
-        ("--address ff02::1", vec![]),
     ] {
         let run = run("decode", "filter", &MIXED, options);
         assert_eq!((run.status, values(&run)), (0, expected), "{options}: {}", run.err);
     }
+    let run = run("decode", "filter", &MIXED, "--address ff02::1");
+    assert_eq!((run.status, values(&run)), (1, vec![]), "{}", run.err);
+    assert!(run.err.contains("no packet is sent to ff02::1"), "{}", run.err);
     let run = run("decode", "filter", &MIXED, "--address nowhere");
     assert_eq!(run.status, 2, "{}", run.err);
 }
