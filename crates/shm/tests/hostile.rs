@@ -115,7 +115,7 @@ fn last_values_that_are_cut_are_an_error() {
 }
 
 #[test]
-fn a_writer_whose_ring_or_last_values_are_cut_says_so() {
+fn a_writer_whose_ring_or_last_values_are_cut_gets_an_error() {
     for (file, is_keyed) in [("ring", false), ("values.0", true)] {
         let scene = Scene::new("cut-writer", 8);
         let mut writer = scene.writer();
@@ -130,6 +130,23 @@ fn a_writer_whose_ring_or_last_values_are_cut_says_so() {
         assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
         let error = publish().unwrap_err();
         assert!(matches!(error, Error::Damaged(Damage::Truncated)), "{file}: {error:?}");
+    }
+}
+
+/// No access finds the file shorter, so nothing raises SIGBUS; but its words are zeros.
+#[test]
+fn a_writer_whose_files_are_cut_and_made_longer_again_gets_an_error() {
+    for file in ["ring", "values.0"] {
+        let scene = Scene::new("cut-and-longer", 8);
+        let mut writer = scene.writer();
+        let key = writer.key(b"key").unwrap();
+        writer.publish_keyed(key, b"sample").unwrap();
+        let cut = File::options().write(true).open(scene.file(file)).unwrap();
+        let len = cut.metadata().unwrap().len();
+        cut.set_len(0).unwrap();
+        cut.set_len(len).unwrap();
+        let error = (0..2000).find_map(|_| writer.publish(b"sample").err());
+        assert!(matches!(error, Some(Error::Damaged(Damage::Truncated))), "{file}: {error:?}");
     }
 }
 

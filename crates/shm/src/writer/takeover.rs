@@ -143,7 +143,7 @@ impl Engine {
             let (segment, at) = self.geometry.entry(number);
             if segment == self.segments.len() {
                 let map =
-                    open_segment(&self.channel, &self.geometry, self.readers, segment, self.id())?;
+                    open_segment(&self.channel, &self.geometry, self.readers, segment, self.id)?;
                 self.segments.push(map);
             }
             let key = values::read_key(&self.segments[segment], &self.geometry, at)?;
