@@ -203,7 +203,7 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     assert_eq!(certain.next(), None, "killed at {at}");
     assert!(texts.len() <= published.len() + 1, "killed at {at}");
     assert_eq!(seen.done, Some(texts.len() as u64));
-    // Restarts: writers 1 and 3, the one that finishes, and writer 2 if it stored its epoch before it was killed.
+    // Restarts: writers 1 and 3, the writer that ends the channel, and writer 2 if it stored its epoch before it was killed.
     assert!((3..=4).contains(&seen.restarts), "killed at {at}: {}", seen.restarts);
     let remains: Vec<_> = std::fs::read_dir(&scene.directory).unwrap().collect();
     assert!(remains.is_empty(), "{remains:?}");
@@ -240,7 +240,7 @@ fn clear_away(scene: &Scene, at: u64) -> u64 {
 /// As above while the writer creates the channel: the next writer creates it again, whatever files there are, and a
 /// reader that comes between finds either no channel or a sound one.
 #[test]
-fn a_writer_killed_while_it_makes_the_channel_is_in_nobodys_way() {
+fn a_writer_killed_while_it_creates_the_channel_blocks_no_reader_and_no_writer() {
     let scene = Scene::new("making");
     let mut found = 0;
     for at in 0.. {
