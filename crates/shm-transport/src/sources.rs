@@ -8,9 +8,9 @@ use std::collections::{HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::ops::Range;
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
+use tickwire_host::clock::coarse_monotonic_ns;
 use tickwire_shm::{
     Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start, check_directory,
-    coarse_monotonic_ns,
 };
 
 /// Time between two scans of the directory, in nanoseconds. All times here are of the coarse clock: a reader that polls

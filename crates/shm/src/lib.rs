@@ -65,6 +65,6 @@ pub use channel::{Channel, Readers, check_directory};
 pub use error::{Attempt, Damage, Error};
 pub use reader::{Event, LastValues, Reader, Sample, Start};
 pub use schema::Schema;
-pub use system::{coarse_monotonic_ns, effective_user};
+pub use system::effective_user;
 pub use wait::ReaderWait;
 pub use writer::{Key, Pulse, READERS_COUNTED_MAX, Writer, WriterOptions};

@@ -179,15 +179,6 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns the time of the monotonic clock at the last tick of the timer, in nanoseconds: a few milliseconds late, and
-/// read several times faster than the clock itself.
-pub fn coarse_monotonic_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: points to a valid value for the call. The clock exists on every Linux, so the call does not fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// The process's effective user.
 pub fn effective_user() -> u32 {
     // SAFETY: has no arguments and cannot fail.
