@@ -19,12 +19,19 @@ pub fn idle_setting() -> String {
     describe(driver.as_deref(), governor.as_deref(), read(HALT_POLL).as_deref())
 }
 
+/// Describes driver and governor. Halt polling is the governor's; the driver of the same name only halts.
 fn describe(driver: Option<&str>, governor: Option<&str>, halt_poll_ns: Option<&str>) -> String {
     match (driver, governor, halt_poll_ns) {
-        (Some("none") | None, ..) => "no idle driver".to_owned(),
-        (Some("haltpoll"), _, Some(ns)) => format!("haltpoll, guest_halt_poll_ns {ns}"),
+        (None, ..) => "unknown".to_owned(),
+        (Some("none"), ..) => "no idle driver".to_owned(),
+        (Some("haltpoll"), Some("haltpoll"), Some(ns)) => {
+            format!("haltpoll, guest_halt_poll_ns {ns}")
+        }
+        (Some(driver), Some("haltpoll"), Some(ns)) => {
+            format!("{driver}, governor haltpoll, guest_halt_poll_ns {ns}")
+        }
         (Some(driver), Some(governor), _) => format!("{driver}, governor {governor}"),
-        (Some(driver), None, _) => driver.to_owned(),
+        (Some(driver), None, _) => format!("{driver}, governor unknown"),
     }
 }
 
@@ -33,11 +40,19 @@ mod tests {
     use super::describe;
 
     #[test]
-    fn halt_polling_is_stated_only_for_its_driver() {
-        let of = |driver| describe(driver, Some("menu"), Some("200000"));
-        assert_eq!(of(Some("haltpoll")), "haltpoll, guest_halt_poll_ns 200000");
-        assert_eq!(of(Some("intel_idle")), "intel_idle, governor menu");
-        assert_eq!(of(Some("none")), "no idle driver");
-        assert_eq!(of(None), "no idle driver");
+    fn halt_polling_is_stated_only_for_its_governor() {
+        let of = |driver, governor| describe(Some(driver), Some(governor), Some("200000"));
+        assert_eq!(of("haltpoll", "haltpoll"), "haltpoll, guest_halt_poll_ns 200000");
+        assert_eq!(of("haltpoll", "menu"), "haltpoll, governor menu");
+        assert_eq!(
+            of("intel_idle", "haltpoll"),
+            "intel_idle, governor haltpoll, guest_halt_poll_ns 200000"
+        );
+        assert_eq!(of("none", "menu"), "no idle driver");
+        assert_eq!(
+            describe(Some("intel_idle"), None, Some("200000")),
+            "intel_idle, governor unknown"
+        );
+        assert_eq!(describe(None, Some("menu"), None), "unknown", "/sys cannot be read");
     }
 }
