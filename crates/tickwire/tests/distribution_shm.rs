@@ -5,8 +5,9 @@ mod bus;
 mod support;
 
 use bus::{PATIENCE, Place, Process, json, sum};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::tickwire;
 use tickwire_exchange::{FeedShape, Generator, Options};
@@ -140,7 +141,7 @@ fn a_file_laps_no_subscriber() {
 /// A subscriber cannot create writers in another user's directory. It reads without echoing and reports that.
 #[test]
 fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
-    let channels = Channels::new(69);
+    let channels = Channels::new(99);
     std::fs::create_dir(&channels.0).expect("made");
     if std::os::unix::fs::chown(&channels.0, Some(1), Some(1)).is_err() {
         eprintln!("skipped: only root can give a directory to another user");
@@ -327,15 +328,16 @@ fn a_file_loses_nothing_to_a_subscriber_that_stops_and_goes_on() {
     use nix::sys::signal::{Signal, kill};
     let (place, channels) = (Place::new(73), Channels::new(73));
     let (packets, templates) = place.feed("simple", "-n 20000");
-    let report = place.file("received.json");
+    let (report, published) = (place.file("received.json"), place.file("published.json"));
     let at = format!("--domain {} --transport shm --shm-directory {}", place.domain, channels.0);
     let subscriber =
         Process::start(&format!("subscribe {at} --no-echo --json {}", report.display()));
     subscriber.wait_line("Subscribed");
     let publisher = Process::start(&format!(
-        "publish -t {} -f {} --reset packet --no-echo --shm-ring 16KiB {at}",
+        "publish -t {} -f {} --reset packet --no-echo --shm-ring 16KiB --json {} {at}",
         templates.display(),
-        packets.display()
+        packets.display(),
+        published.display()
     ));
     let id = nix::unistd::Pid::from_raw(subscriber.child.id().try_into().expect("an id"));
     let pauses = std::thread::spawn(move || {
@@ -352,6 +354,64 @@ fn a_file_loses_nothing_to_a_subscriber_that_stops_and_goes_on() {
     assert_eq!(subscriber.finish(), 0, "nothing is lost");
     let report = json(&report);
     assert_eq!((sum(&report, "received"), sum(&report, "lost")), (20_000, 0), "{report:#}");
+    let published = json(&published);
+    assert!(sum(&published, "stalls") > 0, "it never had to wait: {published:#}");
+}
+
+/// Returns the value of a field of a file of `/proc`, such as `status`.
+fn proc_field(path: &std::path::Path, field: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    Some(value.trim().to_owned())
+}
+
+#[test]
+fn cpu_pins_the_thread_that_publishes_and_not_the_monitor() {
+    let allowed = proc_field("/proc/self/status".as_ref(), "Cpus_allowed_list").expect("a list");
+    let Some((cpu, _)) = allowed.split_once(['-', ',']) else {
+        println!("(skipped: needs two CPUs)");
+        return;
+    };
+    let (place, channels) = (Place::new(90), Channels::new(90));
+    let (packets, templates) = place.feed("simple", "-n 20000");
+    // A pipe without the last packets, which end the feed: the publisher waits while its threads are looked at.
+    let pipe = place.file("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let mut feed = std::fs::File::options().read(true).write(true).open(&pipe).expect("open");
+    let mut packets = std::fs::read(&packets).expect("packets");
+    packets.truncate(200_000);
+    // The thread keeps the pipe open until the process ends.
+    std::thread::spawn(move || {
+        feed.write_all(&packets).expect("room in the pipe");
+        loop {
+            std::thread::park();
+        }
+    });
+    let publisher = Process::start(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --subscribers 0 --monitor 127.0.0.1:0 --cpu {cpu} --transport shm --shm-directory {}",
+        templates.display(),
+        pipe.display(),
+        channels.0
+    ));
+    let tasks = PathBuf::from(format!("/proc/{}/task", publisher.child.id()));
+    let named = |name: &str| {
+        let tasks =
+            tasks.read_dir().ok()?.filter_map(|task| Some(task.ok()?.path().join("status")));
+        tasks.into_iter().find(|status| proc_field(status, "Name").as_deref() == Some(name))
+    };
+    let cpus = |name| proc_field(&named(name)?, "Cpus_allowed_list");
+    let begun = Instant::now();
+    let monitor = loop {
+        // The main thread has the name of the program.
+        let (main, monitor) = (cpus("tickwire"), cpus("monitor"));
+        match monitor {
+            Some(monitor) if main.as_deref() == Some(cpu) => break monitor,
+            _ => assert!(begun.elapsed() < PATIENCE, "{main:?} and {monitor:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(monitor, allowed);
 }
 
 #[test]
@@ -377,10 +437,52 @@ fn the_group_of_readers_is_named_or_numbered() {
         let run = publish_alone(&feed, &options);
         assert_eq!(run.status, 0, "{group}: {}{}", run.out, run.err);
     }
-    let run = publish_alone(&feed, "--shm-group no-such-group-here");
-    assert!(run.status == 2 && run.err.contains("there is no group"), "{}", run.err);
+    for (group, told) in [
+        ("no-such-group-here", "there is no group"),
+        ("+5", "there is no group"),
+        // To chown, it is -1: no change.
+        ("4294967295", "group numbers are 0 to 4294967294"),
+        ("4294967296", "group numbers are 0 to 4294967294"),
+    ] {
+        let run = publish_alone(&feed, &format!("--shm-group {group}"));
+        assert!(run.status == 2 && run.err.contains(told), "{group}: {}", run.err);
+    }
     let run = publish_alone(&feed, "--shm-group 0 --shm-readers owner");
     assert!(run.status == 2 && run.err.contains("--shm-readers"), "{}", run.err);
+}
+
+#[test]
+fn the_group_of_readers_is_that_of_the_rings() {
+    use std::os::unix::fs::MetadataExt;
+    if !nix::unistd::geteuid().is_root() {
+        println!("(skipped: only root can give files to a group that it is not in)");
+        return;
+    }
+    const GROUP: u32 = 54_321;
+    let (place, channels) = (Place::new(91), Channels::new(91));
+    let (packets, templates) = place.feed("simple", "-n 20");
+    let publisher = Process::start(&format!(
+        "publish -t {} -f {} --reset packet --no-echo --transport shm --subscribers 1 --patience 1m --shm-group {GROUP} --shm-directory {}",
+        templates.display(),
+        packets.display(),
+        channels.0
+    ));
+    let rings = || -> Option<Vec<u32>> {
+        let files = std::fs::read_dir(&channels.0).ok()?.filter_map(|file| file.ok());
+        let rings = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "ring"));
+        let groups: Vec<u32> = rings.map(|ring| ring.metadata().expect("readable").gid()).collect();
+        (!groups.is_empty()).then_some(groups)
+    };
+    let begun = Instant::now();
+    let groups = loop {
+        if let Some(groups) = rings() {
+            break groups;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no ring");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(groups.iter().all(|group| *group == GROUP), "{groups:?}");
+    publisher.kill();
 }
 
 #[test]
@@ -403,8 +505,8 @@ fn a_ring_that_does_not_hold_two_samples_is_refused() {
 #[test]
 #[cfg(feature = "dds")]
 fn a_subscriber_that_waits_in_vain_over_dds_takes_a_publisher_over_shared_memory() {
-    let place = Place::new(71);
-    let channels = Channels::new(71);
+    let place = Place::new(98);
+    let channels = Channels::new(98);
     let (packets, templates) = place.feed("simple", "-n 300");
     let report = place.file("received.json");
     let at = format!("--domain {} --shm-directory {}", place.domain, channels.0);
@@ -490,7 +592,7 @@ fn over_shared_memory_a_publisher_that_is_killed_leaves_an_unknown_loss_and_the_
 #[test]
 fn feeds_in_the_shapes_of_exchanges_are_published_by_template() {
     use FeedShape::{Asts, B3, Bse, Eurex, Mcx, Szse};
-    for (test, shape) in (72..).zip([Asts, B3, Bse, Eurex, Mcx, Szse]) {
+    for (test, shape) in (92..).zip([Asts, B3, Bse, Eurex, Mcx, Szse]) {
         let place = Place::new(test);
         let channels = Channels::new(test);
         let options = Options { messages: 500, ..Options::shaped(shape) };

@@ -96,11 +96,18 @@ impl ShmArgs {
 
 /// Returns the number of a group, given its name or number.
 fn group_id(text: &str) -> Result<u32, String> {
-    match (text.parse(), Group::from_name(text)) {
-        (Ok(number), _) => Ok(number),
-        (Err(_), Ok(Some(group))) => Ok(group.gid.as_raw()),
-        (Err(_), Ok(None)) => Err(format!("there is no group {text:?} on this machine")),
-        (Err(_), Err(error)) => Err(format!("the groups cannot be read: {error}")),
+    // Looking a name up may ask a directory service.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // To chown, the highest number means that the group is not changed.
+        return match text.parse() {
+            Ok(number) if number < u32::MAX => Ok(number),
+            _ => Err(format!("group numbers are 0 to {}", u32::MAX - 1)),
+        };
+    }
+    match Group::from_name(text) {
+        Ok(Some(group)) => Ok(group.gid.as_raw()),
+        Ok(None) => Err(format!("there is no group {text:?} on this machine")),
+        Err(error) => Err(format!("the groups cannot be read: {error}")),
     }
 }
 

@@ -99,8 +99,8 @@ pub struct PublishArgs {
     pub transport: PublishTransport,
     #[command(flatten)]
     pub delivery: DeliveryArgs,
-    /// CPU of the thread that receives, decodes and publishes, counted from 0. Other threads, such as
-    /// those of DDS and of the echoes, run on any CPU.
+    /// CPU of the thread that receives, decodes and publishes, counted from 0. Threads of DDS, of the
+    /// echoes and of the monitor run on any CPU.
     #[arg(long, value_name = "NUMBER")]
     pub cpu: Option<usize>,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::console::tell;
 use crate::distribution::{self, Outlets, Places, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::options::{check_cpu, pin_to, reset_policy, with_reset_template};
+use crate::options::{check_cpu, reset_policy, with_reset_template};
 use echoes::{Echoes, Heard, Listeners};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
@@ -118,7 +118,6 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
         }
         None => None,
     };
-    pin_to(args.cpu)?;
     let started = Instant::now();
     let ended =
         sources::run(args, file, &mut handler, &mut publishing, &mut metrics, monitored, &stop);
@@ -161,7 +160,7 @@ fn join(
         true => None,
         false => Some(Listeners::new(&places, &args.delivery, sets)?),
     };
-    // Packets of a pipe come when they come, as those of lines do.
+    // A pipe sets the pace, as lines do; a file does not.
     let all = args.file.as_ref().is_some_and(|path| path.is_file());
     let outlets = Outlets::new(&places, &args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();

@@ -6,7 +6,7 @@ use super::{End, Ended, FeedHandler, FeedSink};
 use crate::distribution;
 use crate::failure::Failure;
 use crate::files;
-use crate::options;
+use crate::options::{self, pin_to};
 use crate::receive::{line, socket_facts};
 use std::io::Read;
 use tickwire_feed::arbiter::Line;
@@ -51,6 +51,7 @@ pub fn run(
             // A file has no lines to show.
             let builder = monitored.map(|of| of.builder);
             let _monitor = args.monitor.serve(builder, metrics.all().routes())?;
+            pin_to(args.cpu)?;
             let end = file(args, capture, handler, sink, metrics, stop)?;
             Ok(Ended { end, dropped_by_kernel: 0, too_long: 0 })
         }
@@ -122,6 +123,7 @@ fn lines(
         of.builder
     });
     let _monitor = args.monitor.serve(builder, metrics.all().routes())?;
+    pin_to(args.cpu)?;
     reception.add_channel(Borrowed { handler, sink }, (), inputs).map_err(fail)?;
     let run = reception.run(&over, |reception: &mut Reception<Borrowed<'_>, ()>, moment| {
         if stop.is_set() {

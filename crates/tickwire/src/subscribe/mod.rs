@@ -210,7 +210,7 @@ fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
     }
 }
 
-/// The report, and what became of the recording.
+/// The report, and the result of the recording.
 type ReportAndRecording = (Report, Result<(), Failure>);
 
 struct Subscription<'a> {
