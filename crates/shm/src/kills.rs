@@ -203,7 +203,8 @@ fn kill_at(scene: &Scene, at: u64) -> bool {
     assert_eq!(certain.next(), None, "killed at {at}");
     assert!(texts.len() <= published.len() + 1, "killed at {at}");
     assert_eq!(seen.done, Some(texts.len() as u64));
-    // Restarts: writers 1 and 3, the writer that ends the channel, and writer 2 if it stored its epoch before it was killed.
+    // Restarts: writers 1 and 3, the writer that ends the channel, and writer 2 if it stored its epoch before it was
+    // killed.
     assert!((3..=4).contains(&seen.restarts), "killed at {at}: {}", seen.restarts);
     let remains: Vec<_> = std::fs::read_dir(&scene.directory).unwrap().collect();
     assert!(remains.is_empty(), "{remains:?}");

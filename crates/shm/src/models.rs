@@ -1,6 +1,6 @@
 //! The protocols under the model checker loom, which tries every order of steps and every stale value that the memory
-//! model allows. Each model also runs with a fence left out, and must then find the error; only that of positions cannot,
-//! because loom does not execute a store before an earlier load.
+//! model allows. Each model also runs without all fences of one kind, and must then find the error; only that of
+//! positions cannot, because loom does not execute a store before an earlier load.
 
 use crate::cell::{self, Buffer, Label};
 use crate::layout::{Geometry, NO_KEY, POSITIONS, header};
@@ -14,7 +14,7 @@ use loom::thread;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// A fence that a model can leave out, to show that it is needed.
+/// A kind of fence that a model can leave out, to show that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fence {
     Acquire,
@@ -83,6 +83,8 @@ impl MemoryMut for Model {
     }
 }
 
+/// The words of [`Sleep`] are changed by read-modify-write operations only: loom does not order a store after the
+/// operations that read the value before it.
 impl Sleep for Model {
     fn set_bits(&self, index: usize, bits: u64) -> u64 {
         self.word(index).fetch_or(bits, Ordering::Relaxed)

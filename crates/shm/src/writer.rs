@@ -175,9 +175,9 @@ impl Writer {
     }
 
     /// Returns how many samples the slowest reader has still to read, at most a ring; `None` if no living reader states
-    /// its position ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of the ring and
-    /// whenever it checks the writer ([`Reader::check`](crate::Reader::check), or every 100 ms while it waits), so the
-    /// number may be up to an eighth of the ring too large until then.
+    /// its position ([`Reader::state_position`](crate::Reader::state_position)). A reader does so after each eighth of
+    /// the ring and whenever it checks the writer ([`Reader::check`](crate::Reader::check), or every 100 ms while it
+    /// waits), so the number may be up to an eighth of the ring too large until then.
     ///
     /// # Errors
     /// Errors of the operating system.
