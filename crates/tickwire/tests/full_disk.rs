@@ -51,7 +51,7 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
         #[cfg(feature = "bench")]
         &["opra", "bench", "trace.bin", "--time", "0", "--threads", "1", "--plot", "out.svg"],
         &["feed", "import", CONFIGURATION, "-o", "out"],
-        &["multicast", "-f", "day.pcap", "-p", "23996", "--rate", "100000", "--json", "out"],
+        &["multicast", "-f", "day.pcap", "-p", "13014", "--rate", "100000", "--json", "out"],
         &["soak", "feed", "--days", "0", "--json", "out"],
         // Shared memory, which it uses without DDS, is files too, and finds no room first.
         #[cfg(feature = "dds")]

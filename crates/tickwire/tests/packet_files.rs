@@ -87,7 +87,10 @@ fn a_range_of_packets_has_the_values_of_the_whole_capture() {
             for threads in [1, 2] {
                 let run = run(&format!("--packets {packets} --threads {threads}"));
                 assert_eq!((run.status, run.out), (0, of(range.clone())), "{packets}: {}", run.err);
-                let told = format!("{} packets, {} messages", range.len(), range.len());
+                let told = match range.len() {
+                    1 => "1 packet, 1 message".to_owned(),
+                    len => format!("{len} packets, {len} messages"),
+                };
                 assert!(run.err.contains(&told), "{}", run.err);
             }
         }
