@@ -20,13 +20,22 @@ pub struct Channel {
     pub framer: Framer,
     /// Checks its values, if that was requested.
     pub(crate) check: Option<ValueCheck>,
+    /// True once a packet ended inside a message, or a message of it failed, while it was explained. Segments of
+    /// TCP streams after it may begin inside a message.
+    pub(crate) ended_inside: bool,
 }
 
 impl Channel {
     /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
-        Self { decoder, framer: Framer::new(framing), check: None }
+        Self { decoder, framer: Framer::new(framing), check: None, ended_inside: false }
+    }
+
+    /// True if an [`Explainer`](crate::explain::Explainer) found a packet that did not end at the end of a message,
+    /// so that later segments of a TCP stream may begin inside one.
+    pub const fn has_ended_inside(&self) -> bool {
+        self.ended_inside
     }
 }
 

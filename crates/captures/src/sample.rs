@@ -10,8 +10,11 @@ use tickwire_feed::capture::Packet;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::{Detected, Doubt, Undetected, detect, doubt};
 
-/// Most channels of which packets are kept; packets of further ones are ignored.
+/// Most channels of which packets are kept. A further one replaces the one with the fewest packets, the oldest of
+/// several.
 const CHANNELS_KEPT_MAX: usize = 32;
+/// Most packets that are examined; later ones are ignored.
+const PACKETS_EXAMINED_MAX: u32 = 50_000;
 /// Most channels that are examined, the busiest first.
 const CHANNELS_EXAMINED_MAX: usize = 4;
 /// Most destinations in a message.
@@ -23,6 +26,10 @@ pub struct Sample {
     /// The channels, in the order of their first packets.
     channels: Vec<SampledChannel>,
     packets_max: usize,
+    /// Packets examined.
+    examined: u32,
+    /// Index of the channel of the previous packet, which the next one often has too.
+    previous: usize,
 }
 
 /// The first packets to one destination.
@@ -82,9 +89,16 @@ impl fmt::Display for UnknownFraming {
             write!(f, "{before}{other}")?;
         }
         if !others.is_empty() {
-            f.write_str(" show a framing; choose packets with --address and --port")?;
+            f.write_str(" show a framing")?;
         }
         Ok(())
+    }
+}
+
+impl UnknownFraming {
+    /// True if packets to several destinations were examined, so choosing those of one may help.
+    pub const fn has_several_destinations(&self) -> bool {
+        !self.others.is_empty()
     }
 }
 
@@ -93,11 +107,16 @@ impl Error for UnknownFraming {}
 impl Sample {
     /// Creates a sample of at most `packets_max` packets of each channel.
     pub const fn new(packets_max: usize) -> Self {
-        Self { channels: Vec::new(), packets_max }
+        Self { channels: Vec::new(), packets_max, examined: 0, previous: 0 }
     }
 
-    /// Adds a packet if it is whole and there is room. Pieces of raw files are ignored.
+    /// Adds a packet if it is whole and there is room. Pieces of raw files are ignored, and so are packets after the
+    /// first 50,000.
     pub fn add(&mut self, packet: &Packet<'_>) {
+        if self.packets_max == 0 || self.examined >= PACKETS_EXAMINED_MAX {
+            return;
+        }
+        self.examined += 1;
         let is_stream = packet.stream.is_some();
         if packet.is_truncated() || is_stream && packet.source.is_none() {
             return;
@@ -105,21 +124,11 @@ impl Sample {
         let is_its = |channel: &SampledChannel| {
             (channel.destination, channel.is_stream) == (packet.destination, is_stream)
         };
-        let index = match self.channels.iter().position(is_its) {
-            Some(index) => index,
-            None if self.channels.len() >= CHANNELS_KEPT_MAX || self.packets_max == 0 => return,
-            None => {
-                self.channels.push(SampledChannel {
-                    destination: packet.destination,
-                    is_stream,
-                    packets: Vec::new(),
-                    places: Vec::new(),
-                    count: 0,
-                });
-                self.channels.len() - 1
-            }
-        };
-        let Some(channel) = self.channels.get_mut(index) else { return };
+        if !self.channels.get(self.previous).is_some_and(is_its) {
+            let known = self.channels.iter().position(is_its);
+            self.previous = known.unwrap_or_else(|| self.begin_channel(packet));
+        }
+        let Some(channel) = self.channels.get_mut(self.previous) else { return };
         channel.count += 1;
         if channel.packets.len() < self.packets_max {
             channel.packets.push(packet.bytes.to_vec());
@@ -127,9 +136,29 @@ impl Sample {
         }
     }
 
-    /// True if the sample of a channel is full.
+    /// Begins the channel of a packet and returns its index.
+    fn begin_channel(&mut self, packet: &Packet<'_>) -> usize {
+        if self.channels.len() >= CHANNELS_KEPT_MAX {
+            let channels = self.channels.iter().enumerate();
+            let least = channels.min_by_key(|(_, channel)| channel.count);
+            if let Some((index, _)) = least {
+                self.channels.remove(index);
+            }
+        }
+        self.channels.push(SampledChannel {
+            destination: packet.destination,
+            is_stream: packet.stream.is_some(),
+            packets: Vec::new(),
+            places: Vec::new(),
+            count: 0,
+        });
+        self.channels.len() - 1
+    }
+
+    /// True if no further packets are needed: the sample of a channel is full, or 50,000 packets were examined.
     pub fn is_full(&self) -> bool {
-        self.channels.iter().any(|channel| channel.packets.len() >= self.packets_max)
+        self.examined >= PACKETS_EXAMINED_MAX
+            || self.channels.iter().any(|channel| channel.packets.len() >= self.packets_max)
     }
 
     /// Returns the channels that are examined: those with the most packets, datagrams before
@@ -249,7 +278,40 @@ mod tests {
         }
         let text = noise.detect(&set).expect_err("noise").to_string();
         assert!(text.starts_with("packets to 239.1.1.1:53: cannot tell the framing"), "{text}");
-        assert!(text.contains("nor do packets to 239.1.1.1:54 show a framing"), "{text}");
+        assert!(text.ends_with("nor do packets to 239.1.1.1:54 show a framing"), "{text}");
+    }
+
+    #[test]
+    fn a_feed_is_found_after_more_destinations_than_are_kept() {
+        let set = TemplateSet::parse(XML).expect("templates");
+        let mut sample = Sample::new(100);
+        let mut ports = 2000..;
+        let mut noise = |sample: &mut Sample| {
+            for port in ports.by_ref().take(CHANNELS_KEPT_MAX - 1) {
+                sample.add(&packet(port, b"an answer to a port", false));
+            }
+        };
+        noise(&mut sample);
+        for n in 0..20 {
+            noise(&mut sample);
+            sample.add(&packet(1000, &numbered(n + 1), false));
+        }
+        let found = sample.detect(&set).expect("a framing");
+        assert_eq!(found.destination, packet(1000, b"", false).destination);
+        assert_eq!(found.channel.packets().len(), 20);
+    }
+
+    #[test]
+    fn packets_after_the_examined_ones_are_ignored() {
+        let mut sample = Sample::new(100);
+        for _ in 0..PACKETS_EXAMINED_MAX {
+            assert!(!sample.is_full());
+            sample.add(&packet(53, b"", true));
+            sample.channels.clear();
+        }
+        assert!(sample.is_full());
+        sample.add(&packet(1000, &numbered(1), false));
+        assert!(sample.channels.is_empty());
     }
 
     #[test]

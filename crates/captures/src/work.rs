@@ -56,7 +56,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.sink.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
-        let Channel { decoder, framer, check } = channel;
+        let Channel { decoder, framer, check, .. } = channel;
         let mut dictionaries = CheckedDictionaries { decoder, check: check.as_mut() };
         let segments = framer.split(packet.bytes);
         self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
@@ -119,7 +119,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                     let offset = segment.offset + at;
                     self.packet_failed(
                         packet,
-                        format_args!("offset {offset}: {rest} at the end, not a complete block"),
+                        format_args!("offset {offset}: incomplete block of {rest} at the end"),
                     );
                     return Ok(());
                 }

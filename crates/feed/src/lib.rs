@@ -50,5 +50,6 @@ pub mod parallel;
 pub mod recovery;
 pub mod replay;
 
+#[doc(hidden)]
 pub use counted::counted;
 pub use endian::Endian;

@@ -196,6 +196,16 @@ impl Track {
         self.counters
     }
 
+    /// Returns the number of packets read that were sent to other destinations than those that the reader selects.
+    pub const fn filtered_out(&self) -> u64 {
+        self.reader.statistics().filtered_out
+    }
+
+    /// Returns the number of packets that the reader selected and the track read, including skipped ones.
+    pub const fn selected(&self) -> u64 {
+        self.reader.statistics().packets
+    }
+
     /// Returns the parts of the capture that cannot be played, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         self.reader.statistics().missing()

@@ -134,7 +134,12 @@ impl<W: Write> Explaining<'_, W> {
                     if wanted.is_before(packet.index) && !is_whole {
                         return Ok((packet.index, None));
                     }
-                    let begins_inside = framing.has_packet_headers() || channel.decoder.needs_reset();
+                    // With --reset message the decoder never waits for a reset, so it does not show a
+                    // message that continues in this segment.
+                    let is_later = packet.stream.is_some_and(|stream| stream.offset > 0);
+                    let begins_inside = framing.has_packet_headers()
+                        || channel.decoder.needs_reset()
+                        || is_later && channel.has_ended_inside();
                     if packet.stream.is_some() && !is_whole && begins_inside {
                         return Err(Failure::Usage(format!(
                             "{name}: packet {} is a segment of a TCP stream and may begin inside a message: streams cannot be explained; extract a message and pass it with --hex",

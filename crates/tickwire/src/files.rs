@@ -22,6 +22,11 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// True if a file can be opened and read again, unlike standard input and pipes.
+pub fn can_reopen(path: &Path) -> bool {
+    !is_standard(path) && fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
 /// Name of a file in messages.
 pub fn name_of(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }

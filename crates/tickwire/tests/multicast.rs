@@ -282,6 +282,7 @@ fn packets_of_a_capture_with_several_destinations_go_to_their_lines() {
     assert_eq!(run.status, 0, "{}", run.err);
     assert_eq!(arrived(&mut on_a), [b"a1", b"a2"]);
     assert_eq!(arrived(&mut on_b), [b"b1", b"b2"]);
+    assert!(run.err.contains("day.pcap: 1 packet to other destinations not sent"), "{}", run.err);
     // Line B without packets of its own carries those of line A.
     let elsewhere = endpoint(21_072);
     let mut on_b = receiver(elsewhere);
@@ -293,6 +294,10 @@ fn packets_of_a_capture_with_several_destinations_go_to_their_lines() {
     let run = send(&format!("{line_a} --capture-port 53"));
     assert_eq!(run.status, 0, "{}", run.err);
     assert_eq!(arrived(&mut on_a), [b"dns"]);
+    let run = send(&format!("{line_a} --json -"));
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(report["to_other_destinations"], 3, "{report}");
+    assert!(run.err.contains("day.pcap: 3 packets to other destinations not sent"), "{}", run.err);
     let run = send("-a 239.254.0.1 -p 21072");
     assert_eq!(run.status, 2, "{}", run.err);
     assert!(run.err.contains("has packets to several destinations"), "{}", run.err);
@@ -301,4 +306,91 @@ fn packets_of_a_capture_with_several_destinations_go_to_their_lines() {
     let run = send(&format!("{line_a} --capture-port 9999"));
     assert_eq!(run.status, 2, "{}", run.err);
     assert!(run.err.contains(&format!("2 to {to_a}")), "{}", run.err);
+}
+
+/// A FIFO in `directory` into which another process writes `content` once.
+fn fifo(directory: &std::path::Path, content: &str) -> (String, Child) {
+    let path = directory.join("fifo").display().to_string();
+    let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let script = format!("cat {content} > {path}");
+    (path, Command::new("sh").args(["-c", &script]).spawn().expect("a writer"))
+}
+
+/// Runs `tickwire`, which must end within a minute.
+fn ends(arguments: &str) -> std::process::Output {
+    let limited = ["60", env!("CARGO_BIN_EXE_tickwire")];
+    let command = Command::new("timeout").args(limited).args(arguments.split_whitespace()).output();
+    command.expect("timeout runs")
+}
+
+#[test]
+fn a_pipe_is_sent_whole_and_decoded_once() {
+    let directory = directory("multicast_pipe");
+    let (to, other) = (endpoint(21_080), endpoint(21_081).address().to_string());
+    let to_a = to.address().to_string();
+    let datagrams: Vec<(&str, &[u8])> = vec![(&to_a, b"1"), (&other, b"2"), (&to_a, b"3")];
+    let capture = support::file(&directory, "day.pcap", &support::pcap(&datagrams));
+    let mut receiver = receiver(to);
+    let (path, mut writer) = fifo(&directory, &capture);
+    let run = ends(&format!("multicast -f {path} -a {} -p {} --rate 1000", to.group, to.port));
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(arrived(&mut receiver), [b"1", b"2", b"3"]);
+    let _ = writer.kill();
+    writer.wait().expect("the writer ends");
+
+    std::fs::remove_file(&path).expect("removed");
+    let (path, mut writer) = fifo(&directory, &capture);
+    let run = ends(&format!("decode {path} -t {} --port 9999", support::templates("simple")));
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(1), "{err}");
+    assert!(err.contains("no packet is sent to port 9999, but 3 to others"), "{err}");
+    let _ = writer.kill();
+    writer.wait().expect("the writer ends");
+}
+
+#[test]
+fn original_times_begin_with_the_first_packet_that_is_sent() {
+    let directory = directory("multicast_original");
+    let (a, b) = (endpoint(21_090), endpoint(21_091));
+    let (to_a, to_b) = (a.address().to_string(), b.address().to_string());
+    let hours_ns = 7_200_000_000_000;
+    let datagrams: [(u64, &str, &[u8]); 3] =
+        [(0, "10.9.9.9:53", b"dns"), (hours_ns, &to_a, b"a"), (hours_ns + 1_000_000, &to_b, b"b")];
+    let capture = support::file(&directory, "day.pcap", &support::timed_pcap(datagrams));
+    let (mut on_a, mut on_b) = (receiver(a), receiver(b));
+    let run = ends(&format!(
+        "multicast -f {capture} --original -a {} -p {} --group-b {} --port-b {}",
+        a.group, a.port, b.group, b.port
+    ));
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(
+        (arrived(&mut on_a), arrived(&mut on_b)),
+        (vec![b"a".to_vec()], vec![b"b".to_vec()])
+    );
+}
+
+#[test]
+fn a_line_is_found_behind_any_number_of_other_destinations() {
+    let directory = directory("multicast_ports");
+    let to = endpoint(21_100);
+    let to_a = to.address().to_string();
+    let ports: Vec<String> = (1024..3000).map(|port| format!("10.9.9.9:{port}")).collect();
+    let noise = ports.iter().map(|port| (port.as_str(), &b"answer"[..]));
+    let feed: [(&str, &[u8]); 2] = [(&to_a, b"a1"), (&to_a, b"a2")];
+    let datagrams: Vec<_> = noise.chain(feed).collect();
+    let capture = support::file(&directory, "day.pcap", &support::pcap(&datagrams));
+    let mut receiver = receiver(to);
+    let run = tickwire(&format!("multicast -f {capture} -a {} -p {} -s 20us", to.group, to.port));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(arrived(&mut receiver), [b"a1", b"a2"]);
+    // The feed has the most packets, so it is listed first.
+    let run = tickwire(&format!("multicast -f {capture} -a 239.254.0.1 -p 21072"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(
+        run.err.contains(&format!("Packets found: 2 to {to_a}, 1 to 10.9.9.9:")),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains(" to 1957 other destinations"), "{}", run.err);
 }

@@ -81,7 +81,7 @@ fn lines_and_snapshots_are_told_apart_by_group_and_each_run_gives_the_same() {
     assert_eq!(count(&a, "/missing"), 39, "{a}");
     assert_eq!(a["others"]["destinations"][0]["destination"], B);
     let table = tickwire(&format!("receive {arguments}")).out;
-    assert!(table.contains(&format!("1972 packets to {B}, of no configured line")), "{table}");
+    assert!(table.contains(&format!("1972 packets to {B}: no line has this address")), "{table}");
     let quiet = tickwire(&format!("receive {arguments} --quiet"));
     assert_eq!((quiet.out.as_str(), quiet.status), ("", 0));
 }

@@ -144,3 +144,47 @@ fn segments_of_a_stream_are_no_sign_of_a_wrong_framing_and_explain_refuses_later
     assert!(later.err.contains("is a segment of a TCP stream"), "{}", later.err);
     assert!(later.err.contains("--hex"), "{}", later.err);
 }
+
+#[test]
+fn explain_refuses_a_segment_inside_a_message_if_each_message_resets_the_dictionaries() {
+    let directory = directory("several_destinations_tcp_reset");
+    // Messages of 69 bytes: segments of 100 bytes begin inside the second and third message.
+    let templates = file(
+        &directory,
+        "t.xml",
+        br#"<templates><template name="T" id="1"><string name="a"/></template></templates>"#,
+    );
+    let text = [[b'x'; 66].as_slice(), &[b'x' | 0x80]].concat();
+    let message = [&[0xC0, 0x81][..], &text].concat();
+    assert_eq!(message.len(), 69);
+    let capture = file(&directory, "f.pcap", &tcp_pcap(&message.repeat(4)));
+    let explain = |packet| {
+        tickwire(&format!("explain {capture} -t {templates} --reset message --packet {packet}"))
+    };
+    assert!(explain(0).out.contains("message at offset 0"));
+    for packet in [1, 2] {
+        let run = explain(packet);
+        assert_eq!(run.status, 2, "{}", run.out);
+        assert!(run.err.contains("is a segment of a TCP stream"), "{}", run.err);
+    }
+}
+
+#[cfg(feature = "columns")]
+#[test]
+fn export_of_no_packet_is_an_error_unless_another_capture_has_some() {
+    let (capture, templates) = capture_with_noise("export");
+    let directory = directory("several_destinations_export_out");
+    let export = |captures: &str, options: &str| {
+        tickwire(&format!("export {captures} -t {templates} --framing cme --port 5000 {options}"))
+    };
+    let to = |name: &str| format!("-o {}", directory.join(name).display());
+    let only_noise = file(&directory, "noise.pcap", &support::pcap(&[(NOISE, b"GET /")]));
+    for output in ["d", "f.jsonl"] {
+        let run = export(&only_noise, &to(output));
+        assert_eq!(run.status, 1, "{}", run.err);
+        assert!(run.err.contains("no packet is sent to port 5000"), "{}", run.err);
+    }
+    let run = export(&format!("{only_noise} {capture}"), &to("both"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.err.contains("no packet is sent to port 5000"), "{}", run.err);
+}

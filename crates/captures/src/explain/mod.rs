@@ -122,9 +122,14 @@ impl<'p> Explainer<'p> {
         let mut is_right = true;
         for segment in channel.framer.split(bytes) {
             match segment {
-                Ok(segment) => is_right &= explaining.segment(&mut channel.decoder, &segment)?,
+                Ok(segment) => {
+                    let explained = explaining.segment(&mut channel.decoder, &segment)?;
+                    is_right &= explained.is_right;
+                    channel.ended_inside |= !explained.is_at_end;
+                }
                 Err(error) => {
                     is_right = false;
+                    channel.ended_inside = true;
                     (explaining.sink)(Part::Wrong(error.to_string()))?;
                 }
             }
@@ -138,34 +143,37 @@ impl<'p> Explainer<'p> {
             if segment.reset_before {
                 channel.decoder.begin_packet();
             }
-            self.pass_segment(&mut channel.decoder, segment.bytes);
+            channel.ended_inside |= !self.pass_segment(&mut channel.decoder, segment.bytes);
         }
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
         }
     }
 
-    fn pass_segment(&self, decoder: &mut Decoder, bytes: &[u8]) {
+    /// Returns true if the segment ends at the end of a message.
+    fn pass_segment(&self, decoder: &mut Decoder, bytes: &[u8]) -> bool {
         let mut at = 0;
         while at < bytes.len() {
             let Ok(Some(block)) = next_block(&self.framing, bytes, at) else {
-                return lose_dictionaries(decoder);
+                lose_dictionaries(decoder);
+                return false;
             };
             at = block.start;
             while at < block.end {
                 if self.is_late() {
-                    return;
+                    return false;
                 }
                 at = match decoder.decode(&bytes[at..block.end]) {
                     Ok(decoded) => at + decoded.len,
                     Err(_) if block.has_length => block.end,
-                    Err(_) => return,
+                    Err(_) => return false,
                 };
                 if block.is_one_message {
                     break;
                 }
             }
         }
+        true
     }
 
     /// Decodes the packets of a capture before `wanted`, so that dictionaries are in the right
@@ -203,6 +211,14 @@ impl<'p> Explainer<'p> {
     }
 }
 
+/// Result of explaining a segment.
+struct ExplainedSegment {
+    /// True if all explained messages were decoded.
+    is_right: bool,
+    /// True if the segment ends at the end of a message.
+    is_at_end: bool,
+}
+
 /// A packet being explained.
 struct Explaining<'e, 'p, E> {
     explainer: &'e Explainer<'p>,
@@ -212,8 +228,13 @@ struct Explaining<'e, 'p, E> {
 }
 
 impl<E> Explaining<'_, '_, E> {
-    /// Explains a segment; `false` if it has an error.
-    fn segment(&mut self, decoder: &mut Decoder, segment: &Segment<'_>) -> Result<bool, E> {
+    /// Explains a segment.
+    fn segment(
+        &mut self,
+        decoder: &mut Decoder,
+        segment: &Segment<'_>,
+    ) -> Result<ExplainedSegment, E> {
+        let cut_short = |is_right| Ok(ExplainedSegment { is_right, is_at_end: false });
         if !segment.preamble.is_empty() {
             (self.sink)(Part::Preamble { bytes: segment.preamble, seq_num: segment.seq_num })?;
         }
@@ -228,7 +249,7 @@ impl<E> Explaining<'_, '_, E> {
                 failed => {
                     lose_dictionaries(decoder);
                     if *self.left == 0 {
-                        return Ok(is_right);
+                        return cut_short(is_right);
                     }
                     let why = match failed {
                         Err(error) => error.kind.to_string(),
@@ -237,7 +258,7 @@ impl<E> Explaining<'_, '_, E> {
                         }
                     };
                     (self.sink)(Part::Wrong(why))?;
-                    return Ok(false);
+                    return cut_short(false);
                 }
             };
             at = block.start;
@@ -245,11 +266,11 @@ impl<E> Explaining<'_, '_, E> {
                 let is_explained = *self.left > 0;
                 if self.explainer.is_late() {
                     if !is_explained {
-                        return Ok(is_right);
+                        return cut_short(is_right);
                     }
                     let offset = segment.offset + at;
                     (self.sink)(Part::Wrong(format!("offset {offset}: the time for it is over")))?;
-                    return Ok(false);
+                    return cut_short(false);
                 }
                 let len = if is_explained {
                     *self.left -= 1;
@@ -263,14 +284,14 @@ impl<E> Explaining<'_, '_, E> {
                 match len {
                     Some(len) => at += len,
                     None if block.has_length => at = block.end,
-                    None => return Ok(is_right),
+                    None => return cut_short(is_right),
                 }
                 if block.is_one_message {
                     break;
                 }
             }
         }
-        Ok(is_right)
+        Ok(ExplainedSegment { is_right, is_at_end: true })
     }
 
     /// Explains the message at the start of a range; returns its length, `None` if it has an error.

@@ -18,10 +18,13 @@ pub struct Summary<W> {
     program: Arc<Program>,
     counts: Vec<Count>,
     by_destination: BTreeMap<Option<SocketAddr>, DestinationCount>,
+    /// The destination of the last packet and its counters since its predecessor to another one, which
+    /// `by_destination` does not include yet.
+    current: (Option<SocketAddr>, DestinationCount),
 }
 
 /// Counters of one destination.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DestinationCount {
     packets: u64,
     messages: u64,
@@ -67,7 +70,8 @@ impl<W: Write> Summary<W> {
     /// Creates a summary of messages of `program`.
     pub fn new(out: W, program: Arc<Program>) -> Self {
         let counts = vec![Count::default(); program.templates().len()];
-        Self { out, program, counts, by_destination: BTreeMap::new() }
+        let current = (None, DestinationCount::default());
+        Self { out, program, counts, by_destination: BTreeMap::new(), current }
     }
 
     /// Counts a packet.
@@ -86,14 +90,31 @@ impl<W: Write> Summary<W> {
     }
 
     fn received(&mut self, destination: Option<SocketAddr>) -> &mut DestinationCount {
+        if self.current.0 != destination {
+            self.add_current();
+            self.current.0 = destination;
+        }
+        &mut self.current.1
+    }
+
+    /// Adds the counters of the last destination to those of its earlier packets.
+    fn add_current(&mut self) {
+        let (destination, received) = (self.current.0, std::mem::take(&mut self.current.1));
+        if received == DestinationCount::default() {
+            return;
+        }
         let is_full = self.by_destination.len() >= DESTINATIONS_MAX;
         let is_known = self.by_destination.contains_key(&destination);
         let counted_as = if is_full && !is_known { None } else { destination };
-        self.by_destination.entry(counted_as).or_default()
+        let total = self.by_destination.entry(counted_as).or_default();
+        total.packets += received.packets;
+        total.messages += received.messages;
+        total.bytes += received.bytes;
     }
 
     /// Prints the tables, and the speed if `time` was measured.
     pub fn finish(&mut self, time: Option<Duration>) -> io::Result<()> {
+        self.add_current();
         let mut table = Table::new(&[
             ("template", Align::Left),
             ("id", Align::Right),

@@ -99,6 +99,8 @@ pub struct Exported {
     /// Files, with their paths relative to the directory.
     pub files: Vec<String>,
     pub is_flawed: bool,
+    /// True if --port and --address exclude all packets.
+    pub is_none_selected: bool,
 }
 
 impl Job<'_> {
@@ -144,6 +146,7 @@ impl Job<'_> {
             gaps: counts.gaps.gaps(),
             missing: counts.gaps.missing(),
             is_flawed: counts.is_flawed || finished.unfit > 0,
+            is_none_selected: counts.is_none_selected,
             errors: written.errors,
             rows: written.rows,
             files: written.files,
@@ -161,7 +164,7 @@ impl Job<'_> {
         let writer = file.writer(&self.program, &self.selection)?;
         let counts = self.decode(capture, &state, writer, None, shows_progress)?;
         file.publish()?;
-        Ok(counts.is_flawed)
+        Ok(counts.is_flawed || counts.is_none_selected)
     }
 
     /// Decodes a capture.
@@ -206,9 +209,10 @@ impl Job<'_> {
             decoder = decoder.check_values();
         }
         let read = run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
-        // No error: of several captures, some may have none of these packets.
-        if let Some(text) = input.none_selected(&read) {
-            run.report.remark(&text);
+        // An error only if it is true of all captures.
+        let none_selected = input.none_selected(&read);
+        if let Some(text) = &none_selected {
+            run.report.remark(text);
         }
         report_doubt(&mut run.report, &self.program, &self.framing, &run.sample);
         if State::of(capture)? != *state {
@@ -220,7 +224,15 @@ impl Job<'_> {
         let counts = &run.report.counts;
         let (packets, messages) = (counts.packets, counts.messages);
         let is_flawed = run.report.is_flawed();
-        Ok(Counts { name: name.clone(), packets, messages, gaps: run.gaps, is_flawed })
+        let is_none_selected = none_selected.is_some();
+        Ok(Counts {
+            name: name.clone(),
+            packets,
+            messages,
+            gaps: run.gaps,
+            is_flawed,
+            is_none_selected,
+        })
     }
 }
 
@@ -234,4 +246,5 @@ struct Counts {
     messages: u64,
     gaps: SequenceGaps,
     is_flawed: bool,
+    is_none_selected: bool,
 }

@@ -313,7 +313,7 @@ impl ExportArgs {
         let target = Target::File { path: self.output.clone(), format };
         let exported = export(capture, target, !self.quiet)?;
         self.report(&exported);
-        Ok(Outcome::flawed_if(exported.is_flawed))
+        Ok(Outcome::flawed_if(exported.is_flawed || exported.is_none_selected))
     }
 
     pub(super) fn to_directory(

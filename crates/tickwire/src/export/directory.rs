@@ -59,6 +59,8 @@ impl Directory<'_> {
             }
         }
         let mut failures = Vec::new();
+        // True while --port and --address exclude all packets of each capture.
+        let mut is_none_selected = left.len() == captures.len();
         self.each(export_one, &left, |capture, exported| {
             let noted = exported.and_then(|exported| {
                 manifest.add(capture, &exported)?;
@@ -67,6 +69,7 @@ impl Directory<'_> {
             match noted {
                 Ok(exported) => {
                     report(&exported);
+                    is_none_selected &= exported.is_none_selected;
                     if exported.is_flawed {
                         outcome = Outcome::Flawed;
                     }
@@ -74,6 +77,9 @@ impl Directory<'_> {
                 Err(failure) => failures.push((capture.to_owned(), failure)),
             }
         });
+        if is_none_selected {
+            outcome = Outcome::Flawed;
+        }
         let last = failures.pop();
         for (capture, failure) in failures {
             if let Failure::Data(text) | Failure::Usage(text) = failure {

@@ -109,6 +109,7 @@ impl FixJob<'_> {
             gaps: None,
             missing: None,
             is_flawed: flawed > 0,
+            is_none_selected: false,
             errors: written.errors,
             rows: written.rows,
             files: written.files,

@@ -124,6 +124,7 @@ impl OpraJob<'_> {
             messages: 0,
             flawed: 0,
             warned: 0,
+            is_none_selected: false,
         };
         let packets = tables.decode(capture)?;
         if State::of(capture)? != state {
@@ -139,7 +140,8 @@ impl OpraJob<'_> {
         for open in &mut tables.open {
             open.write_batch(&mut tables.files)?;
         }
-        let (messages, is_flawed) = (tables.messages, tables.flawed > 0);
+        let Tables { messages, is_none_selected, .. } = tables;
+        let is_flawed = tables.flawed > 0;
         let written = tables.files.finish()?;
         Ok(Exported {
             name,
@@ -153,6 +155,7 @@ impl OpraJob<'_> {
             rows: written.rows,
             files: written.files,
             is_flawed,
+            is_none_selected,
         })
     }
 }
@@ -168,6 +171,8 @@ struct Tables<'j> {
     messages: u64,
     flawed: u64,
     warned: u64,
+    /// True if --port and --address exclude all packets.
+    is_none_selected: bool,
 }
 
 struct Open {
@@ -183,7 +188,8 @@ impl Tables<'_> {
             // The file has its columns even if there is no message.
             self.begin(*category)?;
         }
-        let mut reader = InputArgs::of(capture, self.job.capture).open(self.progress)?;
+        let input = InputArgs::of(capture, self.job.capture);
+        let mut reader = input.open(self.progress)?;
         let is_raw = reader.kind() == Kind::Stream;
         let mut decoder = bottom_up::Decoder::new();
         let mut packets = 0;
@@ -207,6 +213,10 @@ impl Tables<'_> {
         }
         let missing: Vec<String> = reader.statistics().missing().collect();
         missing.into_iter().try_for_each(|text| self.lose(None, text))?;
+        if let Some(text) = input.none_selected(reader.statistics()) {
+            self.is_none_selected = true;
+            self.progress.print(&format!("{}: {text}", self.name));
+        }
         Ok(packets)
     }
 

@@ -22,7 +22,8 @@ use tickwire_net::replay::Pace;
 ///
 /// If a capture has packets to several destinations, each line carries those to its own group and
 /// port, with --line-b also those of line B. --capture-address and --capture-port choose the packets
-/// of one destination, which may differ from that of the line.
+/// of one destination, which may differ from that of the line. Standard input and pipes can be read
+/// only once: each line carries all their packets, or those chosen.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.

@@ -1,23 +1,27 @@
 //! `tickwire multicast`: sends a capture to multicast groups.
 
 mod args;
+mod examined;
 mod published;
 mod report;
 
 pub use args::MulticastArgs;
 
 use crate::console::tell;
-use crate::destinations::{destinations_of, destinations_text};
 use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::progress::Progress;
+use examined::Examined;
 use published::Published;
 use report::Report;
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader, Packet};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_feed::counted;
 use tickwire_net::affinity;
 use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
@@ -29,8 +33,6 @@ use tickwire_telemetry::metrics::Metrics;
 const SNAPSHOTS: &str = "snapshots";
 /// Packets of line A for each snapshot packet if a capture has no times, as `generate cme` writes them.
 const SNAPSHOT_EVERY: u32 = 20;
-/// Packets of a capture, from its first, whose destinations are examined.
-const PACKETS_EXAMINED: u64 = 1_000_000;
 
 /// Runs the command.
 pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
@@ -68,9 +70,39 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let played = playback.run(&waiter, &stop, |playback| published.publish(playback));
     drop((exporter, monitor));
     drop(progress);
-    Report::of(&feeds, &playback, stop.is_set()).write(args.json.as_deref())?;
+    let is_stopped = stop.is_set();
+    let unsent = (played.is_ok() && !is_stopped).then(|| count_unsent(&feeds, &playback));
+    Report::of(&feeds, &playback, is_stopped, unsent.as_deref()).write(args.json.as_deref())?;
     played.map_err(|error| failure(&feeds, &error))?;
+    for (file, packets) in unsent.iter().flatten().filter(|(_, packets)| *packets > 0) {
+        let (name, packets) = (files::name_of(file), counted(*packets, "packet"));
+        tell!("tickwire: {name}: {packets} to other destinations not sent");
+    }
     Ok(Outcome::flawed_if(tell_missing(&feeds, &playback)))
+}
+
+/// Returns each capture with the number of its packets to destinations of which no line carries the packets. All
+/// tracks must have ended.
+fn count_unsent<'f>(feeds: &[Feed<'f>], playback: &Playback) -> Vec<(&'f Path, u64)> {
+    let files = feeds.iter().filter_map(|feed| Some((feed.file?, feed.captured_as)));
+    let tracks: Vec<_> = files.zip(playback.tracks()).collect();
+    let mut unsent: Vec<(&Path, u64)> = Vec::new();
+    for &((file, captured_as), track) in &tracks {
+        if unsent.iter().any(|(known, _)| is_same(known, file)) {
+            continue;
+        }
+        // The first track of a capture filters out the packets that its other tracks send.
+        let others =
+            tracks.iter().filter(|((other, of), _)| is_same(other, file) && *of != captured_as);
+        let sent: BTreeMap<_, _> = others.map(|((_, of), track)| (*of, track.selected())).collect();
+        unsent.push((file, track.filtered_out().saturating_sub(sent.values().sum())));
+    }
+    unsent
+}
+
+fn is_same(file: &Path, other: &Path) -> bool {
+    let canonical = |path| fs::canonicalize(path).ok();
+    file == other || canonical(file).is_some_and(|file| canonical(other) == Some(file))
 }
 
 /// Reports parts of captures that were not sent. Returns true if there were any.
@@ -112,78 +144,46 @@ impl Feed<'_> {
 /// assigned to the lines of these addresses.
 fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let endpoints = args.endpoints()?;
-    let file = Some(args.file.as_path());
-    let (endpoint, seed) = (endpoints.a, line_seed(args.seed, 0));
-    let captured_as = assigned(args, &args.file, endpoint)?;
-    let a = Feed { name: "A", endpoint, faults: args.faults(0), seed, file, captured_as };
-    let b = endpoints.b.map(|endpoint| {
+    let file = args.file.as_path();
+    let of_b = endpoints.b.map(|b| (args.file_b.as_deref().unwrap_or(file), b));
+    let of_snapshots = args.snapshots.as_deref().zip(endpoints.snapshots);
+    let lines: Vec<_> =
+        [Some((file, endpoints.a)), of_b, of_snapshots].into_iter().flatten().collect();
+    let examined = Examined::new(args, &lines)?;
+
+    let captured_as = examined.captured_as(file, endpoints.a)?;
+    let mut feeds = vec![Feed {
+        name: "A",
+        endpoint: endpoints.a,
+        faults: args.faults(0),
+        seed: line_seed(args.seed, 0),
+        file: Some(file),
+        captured_as,
+    }];
+    if let Some(endpoint) = endpoints.b {
+        let is_line_a = captured_as == Some(endpoints.a.address().into());
         let (file, captured_as) = match args.file_b.as_deref() {
-            Some(path) => (Some(path), assigned(args, path, endpoint)?),
+            Some(path) => (Some(path), examined.captured_as(path, endpoint)?),
             // Line B of the capture of line A. Without packets to its address it carries those of line A.
-            None if captured_as.is_some() => {
-                let captured_as = assigned(args, &args.file, endpoint).ok().flatten();
-                (file.filter(|_| captured_as.is_some()), captured_as)
+            None if is_line_a => {
+                let captured_as = examined.line_b(file, endpoint);
+                (captured_as.map(|_| file), captured_as)
             }
             None => (None, None),
         };
         let (faults, seed) = (args.faults(1), line_seed(args.seed, 1));
-        Ok(Feed { name: "B", endpoint, faults, seed, file, captured_as })
-    });
-    let snapshots = endpoints.snapshots.map(|endpoint| {
-        let (faults, seed, file) = (args.snapshot_faults(), args.seed, args.snapshots.as_deref());
+        feeds.push(Feed { name: "B", endpoint, faults, seed, file, captured_as });
+    }
+    if let Some(endpoint) = endpoints.snapshots {
+        let file = args.snapshots.as_deref();
         let captured_as = match file {
-            Some(path) => assigned(args, path, endpoint)?,
+            Some(path) => examined.captured_as(path, endpoint)?,
             None => None,
         };
-        Ok(Feed { name: SNAPSHOTS, endpoint, faults, seed, file, captured_as })
-    });
-    [Some(Ok(a)), b, snapshots].into_iter().flatten().collect()
-}
-
-/// Returns the destination of the packets of a capture that are sent to `endpoint`: its own address if the
-/// capture has packets to several destinations, `None` for all packets. Refuses a capture that has several, but not
-/// that one, and a choice that no packet has. Standard input is read once, so its packets are not examined.
-fn assigned(
-    args: &MulticastArgs,
-    path: &Path,
-    endpoint: Endpoint,
-) -> Result<Option<SocketAddr>, Failure> {
-    if files::is_standard(path) {
-        return Ok(None);
+        let (faults, seed) = (args.snapshot_faults(), args.seed);
+        feeds.push(Feed { name: SNAPSHOTS, endpoint, faults, seed, file, captured_as });
     }
-    let quiet = Progress::none();
-    let mut reader = open(args, path, None, &quiet)?;
-    let is_sent = |packet: &Packet<'_>| packet.stream.is_none();
-    let found = destinations_of(&mut reader, PACKETS_EXAMINED, is_sent);
-    let address = SocketAddr::from(endpoint.address());
-    if found.contains_key(&address) && found.len() > 1 {
-        return Ok(Some(address));
-    }
-    let read = reader.statistics();
-    let is_none_chosen = read.packets == 0 && read.filtered_out > 0;
-    if found.len() <= 1 && !is_none_chosen {
-        return Ok(None);
-    }
-    let listed = if is_none_chosen {
-        destinations_of(
-            &mut open_whole(args, path, CaptureOptions::new(), &quiet)?,
-            PACKETS_EXAMINED,
-            is_sent,
-        )
-    } else {
-        found
-    };
-    let listed = destinations_text(listed.into_iter()).unwrap_or_default();
-    let name = files::name_of(path);
-    Err(Failure::Usage(match is_none_chosen {
-        true => {
-            format!("{name}: no packet is sent to --capture-address and --capture-port. {listed}")
-        }
-        false => format!(
-            "{name} has packets to several destinations, but none to {address}. {listed}. Choose those of a \
-             line with --capture-address and --capture-port, or name their group and port with -a and -p"
-        ),
-    }))
+    Ok(feeds)
 }
 
 /// The captures and the lines that carry them, in the order of the feeds that have a capture. Captures are aligned by
@@ -221,7 +221,7 @@ fn packets_a_snapshot(args: &MulticastArgs, snapshots: &Path) -> Result<Option<u
     if args.snapshot_every.is_some() {
         return Ok(args.snapshot_every);
     }
-    let times = [start_of(args, &args.file)?, start_of(args, snapshots)?];
+    let times = [start_of(args, &args.file, None)?, start_of(args, snapshots, None)?];
     let are_timed = times.iter().all(|start| matches!(start, CaptureStart::At(_)));
     Ok((!are_timed).then_some(SNAPSHOT_EVERY))
 }
@@ -265,16 +265,20 @@ enum CaptureStart {
     At(u64),
     /// The packets have no times.
     Untimed,
-    /// Standard input, which is read once, or a capture without packets.
+    /// Standard input or a pipe, which can be read once, or a capture without packets.
     Unknown,
 }
 
-/// Reads the beginning of a capture.
-fn start_of(args: &MulticastArgs, path: &Path) -> Result<CaptureStart, Failure> {
-    if files::is_standard(path) {
+/// Reads the beginning of a capture: its first packet to `captured_as`, if that is given.
+fn start_of(
+    args: &MulticastArgs,
+    path: &Path,
+    captured_as: Option<SocketAddr>,
+) -> Result<CaptureStart, Failure> {
+    if !files::can_reopen(path) {
         return Ok(CaptureStart::Unknown);
     }
-    let mut reader = open(args, path, None, &Progress::none())?;
+    let mut reader = open(args, path, captured_as, &Progress::none())?;
     let packet = reader.next_packet();
     let packet = packet.map_err(|error| Failure::Data(format!("{}: {error}", path.display())))?;
     Ok(match packet.map(|packet| packet.timestamp_ns) {
@@ -284,11 +288,13 @@ fn start_of(args: &MulticastArgs, path: &Path) -> Result<CaptureStart, Failure> 
     })
 }
 
-/// The earliest time in all captures, so that their relative timing is kept. Refuses captures without times.
+/// The earliest time of a packet that is sent, so that the relative timing of the captures is kept. Refuses
+/// captures without times.
 fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, Failure> {
     let mut first = None;
-    for path in feeds.iter().filter_map(|feed| feed.file) {
-        match start_of(args, path)? {
+    for feed in feeds {
+        let Some(path) = feed.file else { continue };
+        match start_of(args, path, feed.captured_as)? {
             CaptureStart::At(time_ns) => first = [first, Some(time_ns)].into_iter().flatten().min(),
             CaptureStart::Untimed => {
                 return Err(Failure::Usage(format!(
@@ -305,7 +311,8 @@ fn first_time(args: &MulticastArgs, feeds: &[Feed<'_>]) -> Result<Option<u64>, F
 /// Refuses captures of lines A and B that cannot be aligned: one has times and the other has none.
 fn check_lines(args: &MulticastArgs) -> Result<(), Failure> {
     let Some(file_b) = &args.file_b else { return Ok(()) };
-    let (timed, untimed) = match (start_of(args, &args.file)?, start_of(args, file_b)?) {
+    let (timed, untimed) = match (start_of(args, &args.file, None)?, start_of(args, file_b, None)?)
+    {
         (CaptureStart::At(_), CaptureStart::Untimed) => (&args.file, file_b),
         (CaptureStart::Untimed, CaptureStart::At(_)) => (file_b, &args.file),
         _ => return Ok(()),

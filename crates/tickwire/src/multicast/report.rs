@@ -26,14 +26,23 @@ pub struct Report {
     lines: Vec<Line>,
     packets: u64,
     passed_over: u64,
+    /// Packets to destinations of which no line carries the packets; `None` if not all captures were read to their
+    /// ends.
+    unsent: Option<u64>,
     elapsed_ns: u64,
     late: Summary,
     is_stopped: bool,
 }
 
 impl Report {
-    /// Creates a report of the current counters.
-    pub fn of(feeds: &[Feed<'_>], playback: &Playback, is_stopped: bool) -> Self {
+    /// Creates a report of the current counters. `unsent` has each capture with its packets to destinations of which
+    /// no line carries the packets.
+    pub fn of(
+        feeds: &[Feed<'_>],
+        playback: &Playback,
+        is_stopped: bool,
+        unsent: Option<&[(&Path, u64)]>,
+    ) -> Self {
         let lines = feeds.iter().zip(playback.lines()).map(|(feed, line)| Line {
             name: feed.name,
             endpoint: feed.endpoint,
@@ -45,6 +54,7 @@ impl Report {
             lines: lines.collect(),
             packets: tracks.clone().map(|counters| counters.packets).sum(),
             passed_over: tracks.map(|counters| counters.passed_over).sum(),
+            unsent: unsent.map(|captures| captures.iter().map(|(_, packets)| packets).sum()),
             elapsed_ns: playback.elapsed_ns(),
             late: Summary::from(playback.lateness()),
             is_stopped,
@@ -119,6 +129,7 @@ impl Report {
         json!({
             "packets": self.packets,
             "passed_over": self.passed_over,
+            "to_other_destinations": self.unsent,
             "elapsed_s": self.elapsed_ns as f64 / 1e9,
             "packets_per_second": self.rate(),
             "late_us": {

@@ -139,8 +139,13 @@ impl FramingArgs {
                     .to_owned(),
             ));
         }
-        let found =
-            sample.detect(set).map_err(|unknown| Failure::Data(format!("{name}: {unknown}")))?;
+        let found = sample.detect(set).map_err(|unknown| {
+            let advice = match unknown.has_several_destinations() {
+                true => "; choose packets with --address and --port",
+                false => "",
+            };
+            Failure::Data(format!("{name}: {unknown}{advice}"))
+        })?;
         let detected = &found.detected;
         match found.destination {
             Some(destination) => tell!("{name}: packets to {destination}: found {detected}"),

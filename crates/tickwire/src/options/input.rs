@@ -1,6 +1,6 @@
 //! Options for the input file and its format.
 
-use crate::destinations::{destinations_of, destinations_text};
+use crate::destinations::Destinations;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::SharedOutput;
@@ -14,9 +14,6 @@ use tickwire_feed::framing::detect::PACKETS_MAX;
 
 /// Bytes of standard input that are read to detect its framing.
 const SAMPLE_BYTES_MAX: u64 = 8 << 20;
-/// Packets that are read to find those of one channel.
-const PACKETS_READ_MAX: usize = 50_000;
-
 /// Packets that are read to list the destinations of a file.
 const PACKETS_LISTED_MAX: u64 = 10_000_000;
 
@@ -119,18 +116,16 @@ impl InputArgs {
         }
         let mut reader = self.open_from(input, &Progress::none())?;
         let mut sample = Sample::new(PACKETS_MAX);
-        let mut read = 0;
         // Errors of the file are reported when it is decoded.
-        while read < PACKETS_READ_MAX && !sample.is_full() {
+        while !sample.is_full() {
             let Ok(Some(packet)) = reader.next_packet() else { break };
             sample.add(&packet);
-            read += 1;
         }
         Ok((sample, replay))
     }
 
     /// Explains why no packet was read, if --port and --address exclude all of them: lists the destinations
-    /// of the file.
+    /// of the file, if it can be read again.
     pub fn none_selected(&self, read: &Statistics) -> Option<String> {
         let CaptureArgs { input_format, port, address } = self.capture;
         let selected = match (address, port) {
@@ -144,13 +139,10 @@ impl InputArgs {
         }
         let text = format!("no packet is sent to {selected}");
         let all = CaptureArgs { input_format, port: None, address: None };
-        let path = self.path().filter(|path| !files::is_standard(path));
+        let path = self.path().filter(|path| files::can_reopen(path));
         let reader = path.and_then(|path| Self::of(path, &all).open(&Progress::none()).ok());
-        let found = reader.and_then(|mut reader| {
-            destinations_text(
-                destinations_of(&mut reader, PACKETS_LISTED_MAX, |_| true).into_iter(),
-            )
-        });
+        let found = reader
+            .and_then(|mut reader| Destinations::of(&mut reader, PACKETS_LISTED_MAX, &[]).text());
         Some(match found {
             Some(found) => format!("{text}. {found}"),
             None => format!("{text}, but {} to others", read.filtered_out),

@@ -65,7 +65,7 @@ pub fn silence_hints(silent: &[(Source, Endpoint)]) -> Vec<String> {
             false => "--interface, the firewall, and whether the network forwards the group (IGMP)",
         };
         hints.push(format!(
-            "Check whether the feed is being sent now, its group and port, {interface}; tcpdump -ni any udp port {} \
+            "Check that the feed is being sent. Check group, port, {interface}; tcpdump -ni any udp port {} \
              shows what reaches this host, `tickwire doctor` examines it",
             endpoint.port
         ));

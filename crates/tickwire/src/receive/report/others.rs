@@ -12,16 +12,17 @@ const OTHERS_SHOWN_MAX: usize = 20;
 /// Names the destinations without a line.
 pub fn write_others(others: &OtherPackets, out: &mut impl Write) -> Result<(), Failure> {
     for (address, packets) in others.by_destination.iter().take(OTHERS_SHOWN_MAX) {
-        writeln!(out, "{} to {address}, of no configured line", counted(*packets, "packet"))?;
+        writeln!(out, "{} to {address}: no line has this address", counted(*packets, "packet"))?;
     }
     let rest: u64 = others.by_destination.values().skip(OTHERS_SHOWN_MAX).sum();
     let rest = rest + others.beyond;
     if rest > 0 {
-        writeln!(out, "{} to other destinations, of no configured line", counted(rest, "packet"))?;
+        let packets = counted(rest, "packet");
+        writeln!(out, "{packets} to other destinations: no line has their addresses")?;
     }
     if others.without_destination > 0 {
         let packets = counted(others.without_destination, "packet");
-        writeln!(out, "{packets} without addresses, of no line: name it with --capture-line")?;
+        writeln!(out, "{packets} without addresses: name their line with --capture-line")?;
     }
     if others.pieces > 0 {
         writeln!(out, "{} skipped", counted(others.pieces, "TCP segment"))?;
