@@ -76,9 +76,9 @@ fn address_and_port_choose_channels() {
         let run = run("decode", "filter", &MIXED, options);
         assert_eq!((run.status, values(&run)), (0, expected), "{options}: {}", run.err);
     }
-    let run = run("decode", "filter", &MIXED, "--address ff02::1");
-    assert_eq!((run.status, values(&run)), (1, vec![]), "{}", run.err);
-    assert!(run.err.contains("no packet is sent to ff02::1"), "{}", run.err);
+    let none = run("decode", "filter", &MIXED, "--address ff02::1");
+    assert_eq!((none.status, values(&none)), (1, vec![]), "{}", none.err);
+    assert!(none.err.contains("no packet is sent to ff02::1"), "{}", none.err);
     let run = run("decode", "filter", &MIXED, "--address nowhere");
     assert_eq!(run.status, 2, "{}", run.err);
 }
