@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn throttles_of_idle_sessions_are_forgotten() {
         let mut log = EventLog::default();
-        let id = |number: u64| SessionId::new(BeginString::Fix44, "A", &number.to_string());
+        let id = |number: u64| SessionId::new(BeginString::Fix44, "A", number.to_string());
         for number in 0..10 * IDLE_SESSIONS_MAX as u64 {
             let now = Now { steady_ns: number * SECOND_NS, ..Now::default() };
             assert!(pass(log.throttles(&id(number), now), "gap", now).is_some());
