@@ -80,7 +80,7 @@ pub use outcome::{BookChange, RecoveryCounters, SnapshotOutcome, StaleReason, Up
 
 use crate::arbiter::Gap;
 use crate::board::{Board, BoardReader, index_of};
-use crate::book::{Book, BookUpdate};
+use crate::book::{Book, BookUpdate, Side};
 use crate::market::{
     BookKind, Clear, ClearScope, Definition, Instrument as Id, InstrumentKey, Instruments,
     LevelUpdate, Status, StatusScope, Update,
@@ -500,9 +500,10 @@ impl Recovery {
         if let Some(known) = self.instruments.get_mut(instrument.index()) {
             for (kind, depth) in BookKind::ALL.into_iter().zip(depth) {
                 if let (Some(book), Some(depth)) = (known.books.get_mut(kind), depth) {
-                    let before = book.depth();
+                    let levels = |book: &Book| Side::ALL.map(|side| book.len(side));
+                    let before = levels(book);
                     book.set_depth(depth);
-                    kinds_cut |= u8::from(book.depth() != before) << kind as u8;
+                    kinds_cut |= u8::from(levels(book) != before) << kind as u8;
                 }
             }
             known.kinds_changed |= kinds_cut;

@@ -104,7 +104,8 @@ fn a_definition_that_cuts_a_book_changes_its_mark() {
     assert!(recovery.publish_to(&mut board, ONE, 7));
     let book = reader.book(ONE, BookKind::Outright).unwrap();
     assert_eq!(book.levels(Side::Bid), [level(50)]);
-    // Definitions are sent again and again.
+    // Definitions are sent again and again, and a greater depth adds no level.
+    let definition = Definition { depth: [Some(9), None], ..Definition::default() };
     recovery.define(ONE, &definition);
     recovery.settle();
     assert_eq!(recovery.book_mark(ONE), Some(cut));
