@@ -43,8 +43,13 @@ impl Library {
         if let Some(path) = &settings.session
             && dictionaries.session.message(b"A").is_none()
         {
-            let (path, of_fixt) = (path.display(), "; for a FIXT session it is AppDataDictionary");
-            let help = if version == BeginString::Fixt11 { of_fixt } else { "" };
+            let path = path.display();
+            let help = match version {
+                BeginString::Fixt11 => {
+                    "; write a FIXT session's message dictionary as AppDataDictionary"
+                }
+                _ => "",
+            };
             return Err(format!("dictionary {path}: no Logon, so no peer could log on{help}"));
         }
         let default = session.config.default_appl_ver_id.as_deref();
