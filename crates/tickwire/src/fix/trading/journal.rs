@@ -2,7 +2,7 @@
 //!
 //! A line is written before the session commits that the report was received. After the process was killed, a
 //! report is therefore either in both, or it comes again as a possible duplicate and is recognised by its
-//! line. The first line says how many orders were sent before there was a journal, if any were.
+//! line.
 
 use crate::failure::Failure;
 use std::collections::HashSet;
@@ -20,12 +20,7 @@ pub struct Journal {
     line: Vec<u8>,
     /// Number of finished orders.
     finished: u64,
-    /// Number of the last order that was sent before there was a journal.
-    earlier: u64,
 }
-
-/// First word of the line with the number of earlier orders.
-const EARLIER: &[u8] = b"earlier";
 
 impl Journal {
     /// Opens a journal and reads its lines; an incomplete last line is dropped.
@@ -38,7 +33,6 @@ impl Journal {
             private_file().read(true).append(true).create(true).open(path).map_err(failed)?;
         let mut reader = BufReader::new(&file);
         let (mut known, mut line, mut len, mut finished) = (HashSet::new(), Vec::new(), 0, 0);
-        let mut earlier = 0;
         loop {
             line.clear();
             let read = reader.read_until(b'\n', &mut line).map_err(failed)?;
@@ -48,26 +42,16 @@ impl Journal {
             len += read as u64;
             let mut words = line.split(|byte| *byte == b' ');
             let exec_id = words.next().unwrap_or_default().to_vec();
-            if exec_id == EARLIER && known.is_empty() {
-                let number = words.next().and_then(|word| std::str::from_utf8(word).ok());
-                earlier = number.and_then(|number| number.parse().ok()).unwrap_or(0);
-                continue;
-            }
             finished += u64::from(words.next() == Some(b"last"));
             known.insert(exec_id);
         }
         file.set_len(len).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file, known, line, finished, earlier })
+        Ok(Self { path: path.to_owned(), file, known, line, finished })
     }
 
-    /// Records in a new journal that orders up to `last` were sent before. Returns the number of the last order that the
-    /// journal does not cover, and the number of finished orders, those included.
-    pub fn begin(&mut self, last: u64) -> io::Result<(u64, u64)> {
-        if last > 0 && self.earlier == 0 && self.known.is_empty() {
-            self.earlier = last;
-            self.file.write_all(format!("earlier {last}\n").as_bytes())?;
-        }
-        Ok((self.earlier, self.earlier + self.finished))
+    /// Returns the number of finished orders.
+    pub const fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// Records a report and returns whether it is new. An error names the file.

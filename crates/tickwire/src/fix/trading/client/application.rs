@@ -93,6 +93,7 @@ pub struct ClientMetrics {
 impl Client {
     pub fn new(plan: Plan, input: Option<Receiver<String>>, stop: Stop) -> Result<Self, Failure> {
         let journal = plan.journal.as_deref().map(Journal::open).transpose()?;
+        let finished = journal.as_ref().map_or(0, Journal::finished);
         Ok(Self {
             wants_logout: plan.orders.is_some(),
             plan,
@@ -110,7 +111,7 @@ impl Client {
             moments: vec![(0, 0); MOMENTS],
             sent: 0,
             sent_ever: 0,
-            finished: 0,
+            finished,
             unknown: 0,
             reports: 0,
             repeated: 0,
@@ -132,10 +133,8 @@ impl Client {
         self.key = Some(key);
         self.dialect = dialect;
         self.sent_ever = last;
-        let begun = self.journal.as_mut().map_or(Ok((last, last)), |journal| journal.begin(last));
-        match begun {
-            Ok(begun) => (self.unknown, self.finished) = begun,
-            Err(error) => self.fail(format!("cannot write the journal {error}")),
+        if self.journal.is_none() {
+            (self.unknown, self.finished) = (last, last);
         }
         self.made += last;
         for order in &mut self.preloaded {
