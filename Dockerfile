@@ -8,7 +8,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends python3 \
     && .ci/third-party-licences THIRD-PARTY-LICENCES -p tickwire --features columns,top
 
 FROM debian:bookworm-slim
-# Licences go with the binary, also those of what is built into it.
+# The licences of Tickwire and of all crates in the binary.
 COPY --from=build /source/LICENSE-APACHE /source/LICENSE-MIT /source/NOTICE /source/THIRD-PARTY-LICENCES /usr/share/doc/tickwire/
 COPY --from=build /source/target/release/tickwire /usr/local/bin/tickwire
 USER nobody
