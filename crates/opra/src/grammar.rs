@@ -8,7 +8,7 @@
 //! of the [`bottom_up`](crate::bottom_up) decoder decodes them all at once. Fields that are handed
 //! out singly work as well, but more slowly.
 //!
-//! [`parts`] runs grammar and actions separately, for measurements.
+//! With feature `analysis` the module `parts` runs grammar and actions separately, for measurements.
 //!
 //! | grammar | contents |
 //! |---|---|
@@ -21,6 +21,7 @@
 //! not match a packet, the decoder reports the reference decoder's error for the same message, or
 //! [`ErrorKind::Grammar`] if the reference decoder accepts the message.
 
+#[cfg(feature = "analysis")]
 pub mod parts;
 mod version_1;
 

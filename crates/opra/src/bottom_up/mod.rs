@@ -11,6 +11,7 @@
 //! record, the reference decoder decodes the packet again from its start, to find position and kind
 //! of the error.
 
+#[cfg(feature = "analysis")]
 pub mod blocks;
 mod drive;
 mod portable;
