@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tickwire_shm::{
     Channel, Error, Event, Reader, ReaderWait, Readers, Schema, Start, Writer, WriterOptions,
 };
+use tickwire_testing::{Need, skip};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -252,8 +253,7 @@ fn a_killed_sleeper_is_forgotten() {
 
 fn the_group_decides() {
     if !Uid::effective().is_root() {
-        println!("(skipped: only root can become another user)");
-        return;
+        return skip(Need::Machine, "only root can become another user");
     }
     let scene = Scene::new("group", 0);
     let directory = scene.directory.to_str().unwrap();

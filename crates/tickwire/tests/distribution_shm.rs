@@ -13,7 +13,6 @@ use support::tickwire;
 use tickwire_exchange::{FeedShape, Generator, Options};
 use tickwire_feed::Endian;
 use tickwire_feed::capture::PrefixedWriter;
-#[cfg(feature = "dds")]
 use tickwire_testing::{Need, skip};
 
 /// A directory of channels, removed when dropped.
@@ -144,8 +143,7 @@ fn the_channels_of_another_user_are_subscribed_to_without_echoes() {
     let channels = Channels::new(99);
     std::fs::create_dir(&channels.0).expect("made");
     if std::os::unix::fs::chown(&channels.0, Some(1), Some(1)).is_err() {
-        eprintln!("skipped: only root can give a directory to another user");
-        return;
+        return skip(Need::Machine, "only root can give a directory to another user");
     }
     let subscriber = Process::start(&format!(
         "subscribe --transport shm --shm-directory {} --shm-user 1",
@@ -369,8 +367,7 @@ fn proc_field(path: &std::path::Path, field: &str) -> Option<String> {
 fn cpu_pins_the_thread_that_publishes_and_not_the_monitor() {
     let allowed = proc_field("/proc/self/status".as_ref(), "Cpus_allowed_list").expect("a list");
     let Some((cpu, _)) = allowed.split_once(['-', ',']) else {
-        println!("(skipped: needs two CPUs)");
-        return;
+        return skip(Need::Machine, "pinning is visible only with two CPUs");
     };
     let (place, channels) = (Place::new(90), Channels::new(90));
     let (packets, templates) = place.feed("simple", "-n 20000");
@@ -455,8 +452,7 @@ fn the_group_of_readers_is_named_or_numbered() {
 fn the_group_of_readers_is_that_of_the_rings() {
     use std::os::unix::fs::MetadataExt;
     if !nix::unistd::geteuid().is_root() {
-        println!("(skipped: only root can give files to a group that it is not in)");
-        return;
+        return skip(Need::Machine, "only root can give files to a group that it is not in");
     }
     const GROUP: u32 = 54_321;
     let (place, channels) = (Place::new(91), Channels::new(91));

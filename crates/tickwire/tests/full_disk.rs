@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use tickwire_testing::{Need, skip};
 
 /// An exchange's configuration to import.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../feed-config/testdata/cme.xml");
@@ -104,7 +105,7 @@ fn a_soak_whose_files_find_no_room_is_an_error() {
 #[test]
 fn a_full_device_is_named() {
     if !Path::new("/dev/full").exists() {
-        return;
+        return skip(Need::Machine, "there is no /dev/full");
     }
     let directory = support::directory("full_device");
     let arguments = ["generate", "simple", "--messages", "3000", "-o", "/dev/full"];

@@ -7,6 +7,7 @@ use std::thread;
 
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
+use tickwire_testing::{Need, skip};
 
 /// The address of the receiving interface.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -24,8 +25,8 @@ fn ip(arguments: &str) -> bool {
     done.is_ok_and(|done| done.status.success())
 }
 
-/// Runs `test` on a thread with its own namespace, which ends with the thread. Prints a note and
-/// returns if this process may not create one.
+/// Runs `test` on a thread with its own namespace, which ends with the thread. Skips the
+/// test if this process may not create one.
 pub fn with_cable(test: impl FnOnce(Cable) + Send) {
     let run = || {
         let made = unshare(CloneFlags::CLONE_NEWNET).is_ok()
@@ -35,8 +36,10 @@ pub fn with_cable(test: impl FnOnce(Cable) + Send) {
             && ip("link set near up")
             && ip("link set far up");
         if !made {
-            println!("skipped: making a network namespace takes root and the command `ip`");
-            return;
+            return skip(
+                Need::Machine,
+                "a network namespace of its own needs root and the command `ip`",
+            );
         }
         let index = |name| if_nametoindex(name).unwrap();
         test(Cable { near: index("near"), far: index("far") });
