@@ -28,7 +28,7 @@ const TIMES: [&str; 2] = ["time", "SendingTime"];
 const SECURITIES: [(Option<&str>, &str); 3] =
     [(Some("48"), "SecurityID"), (Some("55"), "Symbol"), (None, "symbol")];
 
-/// What rows are partitioned by.
+/// A value of a row that names its partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionKey {
     /// Date in UTC: of the capture time, otherwise of SendingTime.

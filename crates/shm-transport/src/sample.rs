@@ -38,7 +38,7 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// What determines the length of a type's samples.
+/// Limit of the length of a type's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The type alone: no sample is longer than this many bytes.

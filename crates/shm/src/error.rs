@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// The operating system refused a call.
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         attempt: Attempt,
         /// The file.
         path: PathBuf,

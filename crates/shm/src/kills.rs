@@ -110,7 +110,7 @@ fn live(scene: &Scene, life: &str, published: &mut Vec<String>, mut each: impl F
     }
 }
 
-/// What a reader has collected so far.
+/// Samples that a reader has collected so far.
 #[derive(Default)]
 struct Seen {
     /// Text and key by sequence number.
@@ -268,8 +268,8 @@ fn a_writer_killed_while_it_creates_the_channel_blocks_no_reader_and_no_writer()
     }
 }
 
-/// As above while the writer ends the channel: its reader has all samples and is told of the end unless the writer was
-/// killed before the store that says it, and the next writer finds nothing in its way.
+/// The same while the writer ends the channel. Its reader has all samples, and learns of the end unless the writer was
+/// killed before it stored the state "done". The next writer can open the channel.
 #[test]
 fn a_writer_killed_while_it_ends_the_channel_has_told_of_the_end_or_is_gone() {
     let scene = Scene::new("ending");

@@ -145,7 +145,7 @@ echo '8=FIX.4.4|9=5|35=0|10=163|' | tickwire fix decode -",
     (
         "fix dictionary",
         "\
-# What a counterparty adds is added to a copy:
+# A copy, to which you add the counterparty's fields:
 tickwire fix dictionary FIX44 -o counterparty.xml",
     ),
     (

@@ -112,7 +112,7 @@ fn sessions_are_listed_logged_out_and_reset_by_those_with_the_token() {
     assert_eq!((status, &found["next_target"]), (200, &10.into()), "{found}");
     let (status, _) = ask(&served, token, &format!("POST /sessions/{name}/enable"), "");
     assert_eq!(status, 200);
-    // What the acceptor asks for again arrives after the Logon.
+    // The messages that the acceptor requests again arrive after the Logon.
     session(&|found| found["state"] == "logged_on" && found["next_target"].as_u64() > Some(20));
 
     // A reset while logged on is agreed by Logons with ResetSeqNumFlag.

@@ -22,7 +22,7 @@ const TEMPLATES: &str = r#"<templates xmlns="http://www.fixprotocol.org/ns/fast/
 const MAIN: &str = r#"
 #![deny(warnings, missing_docs, unsafe_code)]
 //! Decodes a message.
-/// What was generated.
+/// Generated source.
 pub mod trade;
 
 use std::sync::Arc;

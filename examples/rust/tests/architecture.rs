@@ -66,7 +66,7 @@ fn the_code_map_says_what_the_manifests_say() {
     assert_eq!(above, crates.into_keys().collect::<BTreeSet<_>>(), "crates in the map");
 }
 
-/// What a program compiles that receives a feed and nothing else, as docs/internals/feed.md has it.
+/// Counts the crates of a program that only receives a feed; docs/internals/feed.md has the number.
 #[test]
 fn a_handler_with_its_reception_compiles_few_crates() {
     let mut cargo = std::process::Command::new(env!("CARGO"));

@@ -1,4 +1,4 @@
-//! Where messages come from: line of a log or packet of a capture.
+//! Origin of a message: line of a log or packet of a capture.
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{TimestampNanosecondBuilder, UInt64Builder};

@@ -14,7 +14,7 @@ use tickwire_fix::{Dictionary, Message};
 /// Tags below this limit are looked up in an array.
 const DENSE_TAGS: usize = 1 << 11;
 
-/// Where a field of a row goes.
+/// The column or member that takes a field of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Goal {
     /// No column: the dictionary does not define the field here.

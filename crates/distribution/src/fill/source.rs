@@ -1,4 +1,4 @@
-//! Where the values of members come from.
+//! Sources of the values of members.
 
 use super::FillError;
 use super::number;

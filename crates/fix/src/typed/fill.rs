@@ -240,7 +240,7 @@ const MISPLACED: u16 = Kind::Misplaced as u16;
 
 /// Fills slots from the field at `at` on, until the end or a group.
 ///
-/// Of a refused field only the position is returned: the details would occupy registers on the hot
+/// Returns only the position of a refused field: the details would occupy registers on the hot
 /// path.
 #[inline(always)]
 pub(super) fn fill<'m, const T: usize, const TW: usize, const V: usize, const VW: usize>(

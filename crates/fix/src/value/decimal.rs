@@ -163,7 +163,7 @@ pub(super) fn short(digits: u64, len: usize) -> Option<(u64, u8)> {
     if others == 0 {
         return are_digits(digits).then(|| (eight_digits(digits), 0));
     }
-    // Of several points, those after the first keep this bit and are rejected as non-digits.
+    // Points after the first keep this bit and are rejected as non-digits.
     let at = others.trailing_zeros() & 56;
     let others = others << 3;
     // Moves the digits before the point up by a byte, over the point.

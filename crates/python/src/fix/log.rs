@@ -203,7 +203,7 @@ impl Messages {
     }
 }
 
-/// What is raised instead of returning a message.
+/// Error that is raised when no message can be returned.
 enum End {
     /// The rest of the file cannot be read.
     File(String),

@@ -52,7 +52,7 @@ pub fn is_export_disabled() -> bool {
     variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-/// Where spans are sent.
+/// Address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectorAddress(String);
 

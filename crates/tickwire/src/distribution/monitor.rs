@@ -1,4 +1,4 @@
-//! What the middleware says of the topics of a bus: for the metrics, and for the monitor if there is one.
+//! State of the topics of a bus, as the middleware reports it, for metrics and monitor.
 
 use tickwire_distribution::TopicSet;
 use tickwire_host::clock::monotonic_ns;

@@ -11,7 +11,7 @@ use tickwire_fix_text::{Found, Place, Pull, Streams};
 
 const SOH: u8 = 1;
 
-/// Where messages come from.
+/// Arguments that name the input.
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
     /// File with messages: text, a log, or a capture of TCP (pcap, pcapng, also .gz and .zst); - is

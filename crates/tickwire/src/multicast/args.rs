@@ -40,7 +40,7 @@ pub struct MulticastArgs {
     pub hops: u32,
 
     /// Capture of line B, if it differs from line A's. The two are aligned by capture time, and each
-    /// line has the pace; captures without times alternate, one packet each.
+    /// line is sent at the chosen pace; captures without times alternate, one packet each.
     #[arg(long, value_name = "FILE", help_heading = "Line B and snapshots")]
     pub file_b: Option<PathBuf>,
     /// Capture of the snapshot feed, sent in addition to the lines.

@@ -36,7 +36,7 @@ const OF_MESSAGES: [&str; 8] =
 /// row per entry of its group; "entry" counts entries from 0.
 ///
 /// With --publish, best prices, trades and status of each series are published, line by line, and
-/// messages are not printed; --show prints market events beside.
+/// messages are not printed; --show also prints market events.
 ///
 /// With --file-b or --lines, duplicate packets are dropped. Each message is printed once, in the
 /// order of its line's sequence numbers, and numbers missing on both sides are reported. "pkt" then

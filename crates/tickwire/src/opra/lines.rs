@@ -224,7 +224,7 @@ impl Feed<'_> {
             captures.iter().filter_map(|capture| capture.reader.statistics().times_back());
         times_back.for_each(|text| self.report.print(&text));
         for index in 0..self.captured.len() {
-            // What was cut short has no gaps at its end.
+            // A run that was cut short does not report gaps at its end.
             if self.left == 0 || self.stop.is_set() {
                 break;
             }

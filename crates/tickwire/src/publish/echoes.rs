@@ -87,7 +87,7 @@ pub struct Echoes {
     last: Arc<OnceLock<LastSample>>,
 }
 
-/// What the thread needs to know once the last sample is written.
+/// Facts that the echo thread needs once the last sample is written.
 struct LastSample {
     at: Instant,
     /// Subscribers by topic set that owe an echo of each sample; `None` if unknown.

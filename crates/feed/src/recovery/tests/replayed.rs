@@ -332,7 +332,7 @@ fn behind_a_replayed_clear_updates_wait_until_gaps_are_filled() {
     assert_eq!(price(&recovery), Err(StaleReason::Gap));
 }
 
-/// Of three updates after the gap, two are held.
+/// Two of three updates after the gap are held.
 #[test]
 fn a_held_update_that_found_no_room_keeps_the_book_stale_where_packets_are_numbered() {
     let mut recovery = by_seq_num();

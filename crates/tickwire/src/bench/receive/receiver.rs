@@ -71,7 +71,7 @@ impl ReceiverKind {
     }
 }
 
-/// What is done with the received packets.
+/// Work per received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// Packets are counted and their first bytes read.

@@ -20,7 +20,7 @@ pub const RECEIVING_CPU: usize = 1;
 /// Time without a packet after which the missing ones count as lost.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// What is measured.
+/// Setup of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'m> {
     pub cables: &'m Cables,

@@ -149,6 +149,13 @@ impl fmt::Display for Live {
                 "  {published} samples published, {received} received, {lost} lost, {duplicates} twice"
             )?;
         }
+        if self.runs.iter().any(|run| run.counters().lost > 0) {
+            writeln!(
+                f,
+                "\nSamples are lost if the subscriber cannot run while the publisher fills its buffer: \
+                 try again without other work on the CPUs, or with a lower --rate."
+            )?;
+        }
         Ok(())
     }
 }

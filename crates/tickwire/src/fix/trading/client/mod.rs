@@ -26,8 +26,9 @@ use tickwire_telemetry::metrics::Metrics;
 /// Send orders to `tickwire fix server` and count its execution reports
 ///
 /// Without --orders a menu controls the client: N, a, b, l, n, p, x and ? for help. x logs out and
-/// exits. l and the end of standard input do so when every order has its reports: those of this run,
-/// or with --journal all in the store.
+/// exits. l, or the end of standard input, does so once every order has its reports: each order of
+/// this run, or with --journal each order in the store.
+///
 /// At the end the client prints the times of encoding, decoding and round trips.
 #[derive(Debug, Args)]
 pub struct ClientArgs {
