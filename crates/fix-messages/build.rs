@@ -39,7 +39,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let folder = std::env::var("OUT_DIR").expect("set by cargo");
     let parse = |text| Dictionary::parse_quickfix(text).expect("shipped dictionaries load");
-    let session = parse(shipped::FIXT11);
+    let session = parse(&shipped::FIXT11);
     for (name, text) in shipped::ALL {
         if std::env::var_os(format!("CARGO_FEATURE_{name}")).is_none() {
             continue;

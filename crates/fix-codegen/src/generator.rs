@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn names_do_not_depend_on_which_messages_are_generated() {
-        for text in [shipped::FIX42, shipped::FIX44] {
+        for text in [&shipped::FIX42, &shipped::FIX44] {
             let dictionary = Dictionary::parse_quickfix(text).expect("loads");
             let all = Generator::new(&dictionary).generate().expect("fits");
             let all = items(&all);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn required_fields_are_arguments_up_to_four_and_a_struct_above() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX42).expect("loads");
         let wanted =
             Generator::new(&dictionary).messages(["D", "F", "0"]).generate().expect("fits");
         assert!(wanted.contains("pub struct NewOrderSingleRequired<'m> {"));

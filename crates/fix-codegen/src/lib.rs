@@ -10,7 +10,7 @@
 //! use tickwire_fix::dictionary::{Dictionary, shipped};
 //! use tickwire_fix_codegen::Generator;
 //!
-//! let dictionary = Dictionary::parse(shipped::FIX44).expect("it is whole");
+//! let dictionary = Dictionary::parse(&shipped::FIX44).expect("it is whole");
 //! let source = Generator::new(&dictionary).messages(["NewOrderSingle"]).generate()?;
 //! assert!(source.contains("pub struct NewOrderSingle<'m>"));
 //! # Ok::<(), tickwire_fix_codegen::Error>(())

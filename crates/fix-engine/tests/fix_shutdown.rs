@@ -71,7 +71,7 @@ fn a_peer_that_does_not_answer_is_not_waited_for_without_end() {
 #[test]
 fn sessions_of_an_engine_share_their_dictionaries() {
     let folder = Folder::new("dictionaries");
-    folder.write("own.xml", tickwire_fix::dictionary::shipped::FIX44);
+    folder.write("own.xml", &tickwire_fix::dictionary::shipped::FIX44);
     let mut text =
         "[DEFAULT]\nConnectionType=acceptor\nSenderCompID=A\nSocketAcceptAddress=127.0.0.1\n\
                     SocketAcceptPort=0\nDefaultApplVerID=9\n"

@@ -129,9 +129,9 @@ macro_rules! message {
 }
 
 fn messages(c: &mut Criterion) {
-    message!(c, "order", fix42, NewOrderSingle, "FIX.4.2", ORDER, shipped::FIX42);
-    message!(c, "report", fix42, ExecutionReport, "FIX.4.2", REPORT, shipped::FIX42);
-    message!(c, "parties", fix44, NewOrderSingle, "FIX.4.4", PARTIES, shipped::FIX44);
+    message!(c, "order", fix42, NewOrderSingle, "FIX.4.2", ORDER, &shipped::FIX42);
+    message!(c, "report", fix42, ExecutionReport, "FIX.4.2", REPORT, &shipped::FIX42);
+    message!(c, "parties", fix44, NewOrderSingle, "FIX.4.4", PARTIES, &shipped::FIX44);
 }
 
 criterion_group!(benches, messages);

@@ -51,7 +51,7 @@ macro_rules! round_trips {
     ($($test:ident $version:ident ($application:ident, $session:ident): $($name:ident)+;)+) => {$(
         #[test]
         fn $test() {
-            $(round_trip((shipped::$application, shipped::$session), stringify!($name), |message, out| {
+            $(round_trip((&shipped::$application, &shipped::$session), stringify!($name), |message, out| {
                 use tickwire_fix_messages::$version::{AnyMessage, Header, $name};
                 let (header, body) = Header::decode(message).expect("a header");
                 let decoded = $name::decode(message).expect("a body");

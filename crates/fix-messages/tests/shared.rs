@@ -21,7 +21,7 @@ use shared::{InstrumentFields, UnderlyingInstrumentFields};
 
 #[test]
 fn every_message_holds_prints_and_encodes_the_same() {
-    let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+    let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
     let mut reader = Reader::new().data_fields(dictionary.data_fields());
     let (mut buffer, mut out, mut other) = (vec![0; 1 << 18], vec![0; 1 << 18], vec![0; 1 << 18]);
     let mut count = 0;

@@ -73,18 +73,18 @@ impl Dictionaries {
     pub fn shipped(version: BeginString) -> Result<Self, Problems> {
         let parse = |text| Dictionary::parse_quickfix(text).map(Arc::new);
         let session = match version {
-            BeginString::Fix40 => shipped::FIX40,
-            BeginString::Fix41 => shipped::FIX41,
-            BeginString::Fix42 => shipped::FIX42,
-            BeginString::Fix43 => shipped::FIX43,
-            BeginString::Fix44 => shipped::FIX44,
-            BeginString::Fixt11 => shipped::FIXT11,
+            BeginString::Fix40 => &shipped::FIX40,
+            BeginString::Fix41 => &shipped::FIX41,
+            BeginString::Fix42 => &shipped::FIX42,
+            BeginString::Fix43 => &shipped::FIX43,
+            BeginString::Fix44 => &shipped::FIX44,
+            BeginString::Fixt11 => &shipped::FIXT11,
         };
         let mut application = Vec::new();
         if version == BeginString::Fixt11 {
-            application.push((ApplVersion::Fix50, parse(shipped::FIX50)?));
-            application.push((ApplVersion::Fix50Sp1, parse(shipped::FIX50SP1)?));
-            application.push((ApplVersion::Fix50Sp2, parse(shipped::FIX50SP2)?));
+            application.push((ApplVersion::Fix50, parse(&shipped::FIX50)?));
+            application.push((ApplVersion::Fix50Sp1, parse(&shipped::FIX50SP1)?));
+            application.push((ApplVersion::Fix50Sp2, parse(&shipped::FIX50SP2)?));
         }
         Ok(Self { session: parse(session)?, application })
     }

@@ -18,8 +18,8 @@ fn with_own_data(version: BeginString) -> Dictionaries {
     let fields = "<field number='5000' name='OwnDataLen' type='LENGTH'/>\
                   <field number='5001' name='OwnData' type='DATA'/>";
     let text = match version {
-        BeginString::Fixt11 => shipped::FIX50SP2,
-        _ => shipped::FIX44,
+        BeginString::Fixt11 => &shipped::FIX50SP2,
+        _ => &shipped::FIX44,
     };
     let news = text.find("msgtype='B'").or_else(|| text.find("msgtype=\"B\"")).expect("News");
     let (head, tail) = text.split_at(news + text[news..].find('>').expect("its end") + 1);

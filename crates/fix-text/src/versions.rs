@@ -22,7 +22,7 @@ impl Versions {
     pub fn named(application: Dictionary, session: Option<Dictionary>) -> Self {
         let session = match session {
             Some(session) => session,
-            None if application.header().is_empty() => parsed(shipped::FIXT11),
+            None if application.header().is_empty() => parsed(&shipped::FIXT11),
             None => application.clone(),
         };
         Self { named: Some((session, application)), ..Self::default() }

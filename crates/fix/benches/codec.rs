@@ -169,7 +169,7 @@ fn encode(c: &mut Criterion) {
 }
 
 fn validate(c: &mut Criterion) {
-    let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+    let dictionary = Dictionary::parse_quickfix(&shipped::FIX42).expect("loads");
     let bytes = order_bytes();
     let (mut reader, mut validator) = (Reader::new(), Validator::default());
     let message = reader.decode(&bytes).expect("whole");

@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn nested_groups_are_found_by_entry() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
         let mut buffer = [0; 500];
         let mut writer = Writer::new(&mut buffer, "FIX.4.4", "D");
         let fields = [

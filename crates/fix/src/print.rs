@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn names_and_values_are_printed() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX42).expect("loads");
         let mut buffer = [0; 500];
         let mut writer = Writer::new(&mut buffer, "FIX.4.2", "D");
         writer.str(Tag(49), "A");
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_is_no_tag_number_is_printed_as_it_stands() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX42).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX42).expect("loads");
         let body = "35=0\u{1}34=7\u{1}abc=1\u{1}";
         let mut bytes = format!("8=FIX.4.2\u{1}9={}\u{1}{body}", body.len()).into_bytes();
         let sum = bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() & 0xFF;

@@ -14,7 +14,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 
 fn dictionary() -> &'static Dictionary {
     static DICTIONARY: std::sync::OnceLock<Dictionary> = std::sync::OnceLock::new();
-    DICTIONARY.get_or_init(|| Dictionary::parse_quickfix(shipped::FIX44).expect("loads"))
+    DICTIONARY.get_or_init(|| Dictionary::parse_quickfix(&shipped::FIX44).expect("loads"))
 }
 
 proptest! {

@@ -96,7 +96,7 @@ fn a_fix_reader_finds_the_entries_again() {
     let bytes = converter.encode(builder.finish().expect("whole"), "FIX.4.4", &mut out);
     let mut reader = Reader::new();
     let message = reader.decode(bytes.expect("converted")).expect("whole");
-    let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+    let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
     let entries = dictionary.entries(&message, Tag(268)).expect("there");
     let prices: Vec<_> = entries
         .map(|entry| entry.field(Tag(270)).expect("there").decimal().expect("a number").to_string())

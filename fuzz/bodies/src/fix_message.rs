@@ -10,7 +10,7 @@ use tickwire_fix::{
 use tickwire_fix_messages::fix44::{ExecutionReport, Header, NewOrderSingle};
 
 static FIX44: LazyLock<Dictionary> =
-    LazyLock::new(|| Dictionary::parse(shipped::FIX44).expect("the shipped dictionary loads"));
+    LazyLock::new(|| Dictionary::parse(&shipped::FIX44).expect("the shipped dictionary loads"));
 
 /// Decodes the bytes as a stream, and as the body of a message with correct BodyLength and
 /// CheckSum.

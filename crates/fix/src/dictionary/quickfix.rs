@@ -479,7 +479,7 @@ mod tests {
             [Tag(5001), Tag(5002)],
             "a replaced name still finds the field of its tag"
         );
-        let session = Dictionary::parse_quickfix(super::super::shipped::FIXT11).expect("loads");
+        let session = Dictionary::parse_quickfix(&super::super::shipped::FIXT11).expect("loads");
         let checks = crate::Checks { required_fields: false, ..crate::Checks::default() };
         let mut validator = crate::Validator::new(checks);
         let mut check = |body: &str| {

@@ -331,7 +331,7 @@ mod tests {
 
     /// Validates with one validator and one dictionary. Returns kind and tag of each error.
     fn outcomes(checks: Checks, bodies: &[&str]) -> Vec<Option<(ErrorKind, u32)>> {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
         let mut validator = Validator::new(checks);
         let mut reader = Reader::new();
         let each = bodies.iter().map(|body| {
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_type_without_a_value_is_an_empty_field_where_fields_must_have_values() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
         let bytes = framed("FIX.4.4", &format!("35=|{HEAD}"));
         let mut reader = Reader::new();
         let message = reader.decode(&bytes).expect("whole");
@@ -453,8 +453,8 @@ mod tests {
 
     #[test]
     fn session_and_application_dictionaries_share_a_message() {
-        let session = Dictionary::parse_quickfix(shipped::FIXT11).expect("loads");
-        let application = Dictionary::parse_quickfix(shipped::FIX50SP2).expect("loads");
+        let session = Dictionary::parse_quickfix(&shipped::FIXT11).expect("loads");
+        let application = Dictionary::parse_quickfix(&shipped::FIX50SP2).expect("loads");
         let (mut reader, mut validator) = (Reader::new(), Validator::default());
         let mut check = |body: &str| {
             let bytes = framed("FIXT.1.1", body);
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_warm_validator_does_not_allocate() {
-        let dictionary = Dictionary::parse_quickfix(shipped::FIX44).expect("loads");
+        let dictionary = Dictionary::parse_quickfix(&shipped::FIX44).expect("loads");
         let bytes = framed("FIX.4.4", &ORDER.replacen('|', &format!("|{HEAD}"), 1));
         let (mut reader, mut validator) = (Reader::new(), Validator::default());
         let message = reader.decode(&bytes).expect("whole");

@@ -36,7 +36,7 @@ pub fn run(args: &DictionaryFileArgs) -> Result<Outcome, Failure> {
                 let names = names.join(", ");
                 Failure::Usage(format!("{wanted} is not a built-in dictionary ({names})"))
             };
-            found.map(|(_, text)| (*text).to_owned()).ok_or_else(unknown)?
+            found.map(|(_, text)| String::clone(text)).ok_or_else(unknown)?
         }
     };
     let mut out = files::create(args.output.as_deref())?;

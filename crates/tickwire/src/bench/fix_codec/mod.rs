@@ -162,7 +162,7 @@ pub fn run(args: &FixCodecArgs) -> Result<Outcome, Failure> {
     args.report.check(None, &[])?;
     let data = |error: tickwire_fix::Error| Failure::Data(error.to_string());
     let [order_bytes, report_bytes] = MESSAGES.map(|(_, body)| framed(body));
-    let dictionary = Dictionary::parse_quickfix(shipped::FIX42);
+    let dictionary = Dictionary::parse_quickfix(&shipped::FIX42);
     let dictionary = dictionary.map_err(|problems| Failure::Data(problems.to_string()))?;
     let (mut order_reader, mut report_reader) = (Reader::new(), Reader::new());
     let order_message = order_reader.decode(&order_bytes).map_err(data)?;
