@@ -1,6 +1,7 @@
 //! Monitors FIX sessions: rates, events on a time line, and the last messages with the names of their fields.
 
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +17,7 @@ const EVENTS_MAX: usize = 64;
 const SESSIONS_MAX: usize = 1_000;
 /// Maximum number of messages shown per session.
 pub const MESSAGES_MAX: usize = 16;
-/// Maximum number of sessions whose messages are shown.
+/// Maximum number of sessions whose messages are shown: those that were active last.
 const SHOWN_MAX: usize = 16;
 /// The field delimiter.
 const SOH: u8 = 1;
@@ -37,6 +38,12 @@ struct PanelFacts {
 struct SessionActivity {
     rates: Rates,
     events: VecDeque<Value>,
+    /// Messages received and sent.
+    messages: u64,
+    /// Time of the last publication with a new message, in nanoseconds of the monotonic clock.
+    active_ns: u64,
+    /// True if the last publication had its messages.
+    is_shown: bool,
 }
 
 /// Watches the sessions of an engine; used by the engine's thread.
@@ -95,23 +102,43 @@ impl SessionMonitor {
         let mut value = sessions.to_json();
         let all = value["sessions"].as_array_mut().into_iter().flatten();
         let keys = sessions.keys().filter(|key| sessions.session(*key).is_some());
-        shown.lines.clear();
+        let mut names = Vec::new();
         for (object, key) in all.zip(keys) {
             let watched = self.sessions.entry(key).or_default();
             let count = |name: &str| object["counters"][name].as_u64().unwrap_or(0);
             watched.rates.note(now_ns, vec![count("received"), count("sent")]);
+            watched.note_messages(count("received") + count("sent"), now_ns);
             object["received_per_second"] = watched.rates.of(0).into();
             object["sent_per_second"] = watched.rates.of(1).into();
             object["in_schedule"] =
                 sessions.session(key).is_some_and(|session| is_open(session.config())).into();
             object["events"] = watched.events.iter().rev().cloned().collect();
-            if shown.lines.len() < SHOWN_MAX {
-                let name = object["name"].as_str().unwrap_or_default().to_owned();
-                shown.lines.insert(name, sessions.tail(key).map(Into::into).collect());
-            }
+            names.push((key, object["name"].as_str().unwrap_or_default().to_owned()));
         }
         self.sessions.retain(|key, _| sessions.session(*key).is_some());
+        choose_shown(self.sessions.values_mut());
+        names.retain(|(key, _)| self.sessions.get(key).is_some_and(|of| of.is_shown));
+        let tail = |key| sessions.tail(key).map(Into::into).collect();
+        shown.lines = names.into_iter().map(|(key, name)| (name, tail(key))).collect();
         shown.sessions = value;
+    }
+}
+
+impl SessionActivity {
+    fn note_messages(&mut self, messages: u64, now_ns: u64) {
+        if messages != self.messages {
+            (self.messages, self.active_ns) = (messages, now_ns);
+        }
+    }
+}
+
+/// Chooses the sessions whose messages are shown. Of sessions that were active at the same time, those that are shown
+/// already stay.
+fn choose_shown<'s>(sessions: impl Iterator<Item = &'s mut SessionActivity>) {
+    let mut all: Vec<&mut SessionActivity> = sessions.collect();
+    all.sort_unstable_by_key(|of| Reverse((of.active_ns, of.is_shown)));
+    for (index, of) in all.into_iter().enumerate() {
+        of.is_shown = index < SHOWN_MAX;
     }
 }
 
@@ -182,6 +209,31 @@ fn decode_line(versions: &Versions, line: &[u8]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_shown_of_the_sessions_that_were_active_last() {
+        let mut sessions: Vec<SessionActivity> = Vec::new();
+        sessions.resize_with(SHOWN_MAX + 4, SessionActivity::default);
+        let shown = |sessions: &mut Vec<SessionActivity>| {
+            choose_shown(sessions.iter_mut());
+            let all = sessions.iter().enumerate();
+            all.filter(|(_, of)| of.is_shown).map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        let first = shown(&mut sessions);
+        assert_eq!(first.len(), SHOWN_MAX);
+        // Counts that stay the same are no activity.
+        sessions.iter_mut().for_each(|of| of.note_messages(0, 10));
+        assert_eq!(shown(&mut sessions), first);
+        let others: Vec<usize> = (0..SHOWN_MAX + 4).filter(|at| !first.contains(at)).collect();
+        for at in &others {
+            sessions[*at].note_messages(1, 20);
+        }
+        let second = shown(&mut sessions);
+        assert!(second.len() == SHOWN_MAX && others.iter().all(|at| second.contains(at)));
+        // All are active at once: the choice stays.
+        sessions.iter_mut().for_each(|of| of.note_messages(2, 30));
+        assert_eq!(shown(&mut sessions), second);
+    }
 
     #[test]
     fn a_line_of_the_log_is_decoded_by_name() {
