@@ -331,3 +331,100 @@ fn alerts_ask_for_metrics_that_exist() {
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
     }
 }
+
+/// The files of `ops/` that a container of the compose file sees, by their paths there.
+struct Mounts(Vec<(String, PathBuf)>);
+
+impl Mounts {
+    /// Reads the volumes of a compose file; named volumes are left out.
+    fn of(compose: &str) -> Self {
+        let lines = compose.lines().filter_map(|line| line.trim().strip_prefix("volumes: ["));
+        // Texts in quotes and the commas between them take turns.
+        let volumes = lines.flat_map(|list| list.split('"').skip(1).step_by(2));
+        let mounts = volumes.filter(|volume| volume.starts_with("./")).map(|volume| {
+            let parts: Vec<&str> = volume.split(':').collect();
+            let [from, to, "ro"] = parts[..] else { panic!("{volume} is not mounted read-only") };
+            (to.to_owned(), ops().join(from))
+        });
+        Self(mounts.collect())
+    }
+
+    /// Returns the file behind a path of a container.
+    fn resolve(&self, path: &str) -> PathBuf {
+        let found = self
+            .0
+            .iter()
+            .find_map(|(to, from)| Some(from.join(path.strip_prefix(to)?.trim_start_matches('/'))));
+        found.unwrap_or_else(|| panic!("{path} is not mounted"))
+    }
+}
+
+#[test]
+fn the_compose_file_mounts_what_is_there_and_its_parts_find_each_other() {
+    let compose = read(&ops().join("compose.yml"));
+    let mounts = Mounts::of(&compose);
+    assert_eq!(mounts.0.len(), 3, "{:?}", mounts.0);
+    for (to, from) in &mounts.0 {
+        assert!(from.is_dir(), "{to}: {} is no directory", from.display());
+    }
+    let value = |start: &str| {
+        let values = between(&compose, start, "\n");
+        let [value] = &values[..] else { panic!("{start} is there {} times", values.len()) };
+        value.trim_end_matches(['"', ']', ',']).to_owned()
+    };
+    // Prometheus: its configuration, and the rules beside it.
+    let config = value("--config.file=");
+    let config = mounts.resolve(config.split('"').next().unwrap());
+    let rules = between(&read(&config), "rule_files: [", "]");
+    for rule in rules.iter().flat_map(|list| list.split(", ")) {
+        assert!(config.with_file_name(rule).is_file(), "{rule}");
+    }
+    assert_eq!(rules.len(), 1);
+    // Grafana: where its dashboards are, and where Prometheus listens.
+    let home = mounts.resolve(&value("GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH: "));
+    assert!(home.is_file(), "{}", home.display());
+    let provisioning = mounts.resolve("/etc/grafana/provisioning");
+    let dashboards = read(&provisioning.join("dashboards/tickwire.yml"));
+    let path = between(&dashboards, "{ path: ", " }");
+    assert!(mounts.resolve(&path[0]).join("feed.json").is_file(), "{}", path[0]);
+    let source = read(&provisioning.join("datasources/prometheus.yml"));
+    let listens = value("--web.listen-address=");
+    assert!(source.contains(&format!("url: http://{listens}\n")), "{listens}: {source}");
+    assert!(
+        compose.matches("network_mode: host").count() == 2,
+        "both reach the loopback interface"
+    );
+    // Every image has a version.
+    let images = between(&compose, "image: ", "\n");
+    let has_version =
+        |image: &String| image.rsplit_once(':').is_some_and(|(_, of)| of.contains('.'));
+    assert!(images.len() == 2 && images.iter().all(has_version), "{images:?}");
+}
+
+#[test]
+fn the_dockerfile_copies_and_builds_what_is_there() {
+    let project = ops().join("..");
+    let text = read(&project.join("Dockerfile"));
+    let manifest = read(&project.join("Cargo.toml"));
+    let minimum = between(&manifest, "rust-version = \"", "\"");
+    let image = between(&text, "FROM rust:", "-");
+    let version =
+        |text: &str| text.split('.').map(|part| part.parse().unwrap()).collect::<Vec<u32>>();
+    assert!(version(&image[0]) >= version(&minimum[0]), "{image:?} is older than {minimum:?}");
+    let own = read(&project.join("crates/tickwire/Cargo.toml"));
+    let lists = text.lines().filter_map(|line| line.split_once("--features "));
+    let lists: Vec<&str> = lists.filter_map(|(_, rest)| rest.split(' ').next()).collect();
+    assert_eq!(lists.len(), 2, "built, and its licences collected, with features");
+    for feature in lists.iter().flat_map(|list| list.split(',')) {
+        assert!(own.contains(&format!("\n{feature} = [")), "tickwire has no feature {feature}");
+    }
+    assert_eq!(lists[0], lists[1], "licences of another build");
+    let copied: Vec<String> = between(&text, "COPY --from=build ", "\n");
+    assert_eq!(copied.len(), 2);
+    for path in copied.iter().flat_map(|line| line.split(' ')) {
+        let Some(path) = path.strip_prefix("/source/") else { continue };
+        let is_made = path == "target/release/tickwire"
+            || text.contains(&format!("third-party-licences {path}"));
+        assert!(is_made || project.join(path).is_file(), "{path}");
+    }
+}
