@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tickwire_captures::explain::{Emphasis, Explainer, Part};
-use tickwire_captures::{Channel, Channels};
+use tickwire_captures::{Channel, Channels, lose_dictionaries};
 use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framing, ResetPolicy};
@@ -20,6 +20,11 @@ const PARTS_MAX: usize = 256;
 const LINES_MAX: usize = 5_000;
 /// Most bytes of a capture that are read between two checks of the deadline.
 const READ_BYTES_MAX: usize = 64;
+
+/// Remark on a packet whose dictionary entries are unknown.
+const UNKNOWN_ENTRIES: &str = "This feed keeps dictionaries from packet to packet, and no earlier packet with a reset is known. The packet \
+                               is explained as if all entries were empty before it: values that refer to earlier packets \
+                               differ or are errors.";
 
 /// How packets of a channel are decoded.
 #[derive(Clone, Debug)]
@@ -123,18 +128,48 @@ impl Explaining {
         matches!(self.framing.reset_policy(), ResetPolicy::Packet | ResetPolicy::Message)
     }
 
-    /// Explains a single packet.
+    /// Explains a packet. `before` has the packets before it without a hole, the oldest first; they set the
+    /// dictionaries if the feed keeps these from packet to packet and one of them resets them.
     ///
     /// # Errors
     /// The deadline passed.
-    pub(crate) fn packet(&self, bytes: &[u8], deadline: Deadline) -> Result<Explanation, String> {
-        let mut channel = Channel::new(self.program.clone(), self.decoding, self.framing);
-        let mut explanation = self.explain(&self.explainer(deadline), &mut channel, bytes);
-        if !self.stands_alone() {
-            let text = "This feed keeps dictionaries from packet to packet. The packet is explained as if \
-                        they were empty before it: values that refer to earlier packets differ or are errors.";
-            explanation.remark = Some(text.to_owned());
+    pub(crate) fn packet(
+        &self,
+        bytes: &[u8],
+        before: &[Box<[u8]>],
+        deadline: Deadline,
+    ) -> Result<Explanation, String> {
+        let explainer = self.explainer(deadline);
+        let new_channel = || Channel::new(self.program.clone(), self.decoding, self.framing);
+        if self.stands_alone() {
+            let explanation = self.explain(&explainer, &mut new_channel(), bytes);
+            return deadline.check().map(|()| explanation);
         }
+        // Until a reset the dictionaries are unknown, and the decoder refuses messages.
+        let mut channel = new_channel();
+        lose_dictionaries(&mut channel.decoder);
+        let mut used = None;
+        for (index, packet) in before.iter().enumerate() {
+            explainer.skip(&mut channel, packet);
+            deadline.check()?;
+            used = match channel.decoder.needs_reset() {
+                true => None,
+                false => used.or(Some(before.len() - index)),
+            };
+        }
+        let mut explanation = self.explain(&explainer, &mut channel, bytes);
+        explanation.remark = match used {
+            Some(used) => Some(format!(
+                "This feed keeps dictionaries from packet to packet. Entries before the packet are those that the \
+                 {used} packets before it left, from a reset on."
+            )),
+            // The packet itself resets the dictionaries.
+            None if explanation.is_right => None,
+            None => {
+                explanation = self.explain(&explainer, &mut new_channel(), bytes);
+                Some(UNKNOWN_ENTRIES.to_owned())
+            }
+        };
         deadline.check().map(|()| explanation)
     }
 
@@ -272,5 +307,66 @@ const fn style(emphasis: Emphasis) -> &'static str {
         Emphasis::Value => "value",
         Emphasis::Changed => "changed",
         Emphasis::Error => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Template 1 resets the dictionaries; a message of template 2 without a value has one more than the last.
+    const TEMPLATES: &str = r#"<templates><template name="Reset" id="1" reset="Y"/><template name="T" id="2"><uInt32 name="n"><increment/></uInt32></template></templates>"#;
+    const RESET: [u8; 2] = [0xC0, 0x81];
+    const SEVEN: [u8; 3] = [0xE0, 0x82, 0x87];
+    const NEXT: [u8; 2] = [0xC0, 0x82];
+
+    fn explain(packet: &[u8], before: &[&[u8]]) -> Explanation {
+        let set = TemplateSet::parse(TEMPLATES).unwrap();
+        let framing = Framing::default().reset(ResetPolicy::Template);
+        let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
+        let explaining = Explaining::new(set, decoding, framing).unwrap();
+        let before: Vec<Box<[u8]>> = before.iter().map(|bytes| (*bytes).into()).collect();
+        explaining.packet(packet, &before, Deadline::after(Duration::from_secs(60))).unwrap()
+    }
+
+    /// Returns value and dictionary of the field of the last message.
+    fn field(explanation: &Explanation) -> [String; 2] {
+        let Some(PartState::Message { lines, .. }) = explanation.parts.last() else {
+            panic!("no message: {explanation:?}")
+        };
+        let line = lines.iter().find(|line| line.cells[2].trim() == "n").unwrap();
+        [line.cells[6].clone(), line.cells[7].clone()]
+    }
+
+    #[test]
+    fn entries_are_those_that_the_packets_before_left() {
+        let explanation = explain(&NEXT, &[&RESET, &SEVEN, &NEXT]);
+        assert!(explanation.is_right, "{explanation:?}");
+        let [value, entries] = field(&explanation);
+        assert_eq!(value, "9");
+        assert!(entries.contains('8') && entries.contains('9'), "{entries}");
+        assert!(explanation.remark.unwrap().contains("the 3 packets before it"));
+    }
+
+    #[test]
+    fn without_a_reset_before_the_remark_says_that_entries_are_unknown() {
+        // The first packet may set entries, but others are unknown.
+        for before in [&[][..], &[&SEVEN[..]]] {
+            let explanation = explain(&NEXT, before);
+            assert_eq!(explanation.remark.as_deref(), Some(UNKNOWN_ENTRIES));
+        }
+        // After a packet that cannot be decoded, entries are unknown again.
+        let explanation = explain(&NEXT, &[&RESET, &SEVEN, &[0xC0, 0x8F]]);
+        assert_eq!(explanation.remark.as_deref(), Some(UNKNOWN_ENTRIES));
+    }
+
+    #[test]
+    fn a_packet_that_resets_the_dictionaries_itself_needs_no_others() {
+        let explanation = explain(&RESET, &[]);
+        assert!(explanation.is_right);
+        assert_eq!(explanation.remark, None);
+        let whole = [&RESET[..], &SEVEN, &NEXT].concat();
+        let explanation = explain(&whole, &[]);
+        assert_eq!((field(&explanation)[0].as_str(), explanation.remark), ("8", None));
     }
 }

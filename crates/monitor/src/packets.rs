@@ -122,6 +122,29 @@ impl Packets {
         self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
     }
 
+    /// Returns copies of the kept packets before `packet` as far as their sequence numbers have no hole, the oldest first. A
+    /// packet of either line will do.
+    pub(crate) fn before(&self, packet: &Packet) -> Vec<Box<[u8]>> {
+        let is_same_feed = |other: &&Packet| {
+            std::mem::discriminant(&other.source) == std::mem::discriminant(&packet.source)
+        };
+        let mut found = Vec::new();
+        let mut first = packet.seq_nums.map(|(first, _)| first);
+        while let Some(wanted) = first.and_then(|first| first.checked_sub(1))
+            && found.len() < RECENT_MAX
+        {
+            let kept = self.marked.iter().chain(&self.recent).filter(is_same_feed);
+            let previous =
+                kept.filter(|kept| kept.seq_nums.is_some_and(|(_, last)| last == wanted));
+            // Numbers may begin anew: the packet that was received nearest in time is meant.
+            let nearest = previous.min_by_key(|kept| kept.received_ns.abs_diff(packet.received_ns));
+            first = nearest.and_then(|kept| kept.seq_nums).map(|(first, _)| first);
+            found.extend(nearest.map(|kept| kept.bytes.clone()));
+        }
+        found.reverse();
+        found
+    }
+
     /// Returns whether a packet that is near a gap or a fault is still kept.
     pub(crate) fn has_marked(&self, id: u64) -> bool {
         // A packet gets its id when it is added to the queue, so the ids grow.
@@ -197,6 +220,26 @@ mod tests {
         let failed = &packets.summaries(0)[1];
         assert_eq!((failed.seq_num.as_deref(), failed.error.as_deref()), (Some("3"), Some("D9")));
         assert_eq!(packets.add(copy(3, Why::Recent)), failed.id);
+    }
+
+    #[test]
+    fn packets_before_one_have_no_hole_and_are_of_its_feed() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let gap = || Why::Gap { first: 1 };
+        // Line B brings 4, the list has 5 already; 2 is missing.
+        for (number, line, why) in [
+            (1, Line::A, Why::Recent),
+            (3, Line::A, gap()),
+            (5, Line::A, Why::Recent),
+            (4, Line::B, Why::Recent),
+            (6, Line::A, gap()),
+        ] {
+            packets.add(PacketCopy { source: Source::Incremental(line), ..copy(number, why) });
+        }
+        packets.add(PacketCopy { source: Source::Snapshot(Line::A), ..copy(2, Why::Recent) });
+        let last = packets.marked.back().unwrap();
+        let numbers: Vec<u8> = packets.before(last).iter().map(|bytes| bytes[3]).collect();
+        assert_eq!(numbers, [3, 4, 5]);
     }
 
     #[test]

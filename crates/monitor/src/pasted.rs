@@ -59,7 +59,7 @@ impl ExplainRequest {
                 Err(format!("packet: at most {} can be asked for", CAPTURE_PACKETS_MAX - 1))
             }
             true => explaining.capture(&bytes, self.packet, deadline),
-            false => explaining.packet(&bytes, deadline),
+            false => explaining.packet(&bytes, &[], deadline),
         }
     }
 

@@ -299,9 +299,10 @@ pub(crate) async fn packet(
     let found = shared.of_channel(query.channel.as_deref(), |channel| {
         let packet = channel.packets.get(id)?;
         let summary = packet.summary(channel.description.epoch_ns);
-        Some((summary, packet.bytes.clone(), channel.description.explaining.clone()))
+        let before = channel.packets.before(packet);
+        Some((summary, packet.bytes.clone(), before, channel.description.explaining.clone()))
     });
-    let (summary, bytes, explaining) = match found {
+    let (summary, bytes, before, explaining) = match found {
         None => return no_channel(),
         Some(None) => return refused(StatusCode::NOT_FOUND, "the packet is not kept any more"),
         Some(Some(found)) => found,
@@ -310,7 +311,7 @@ pub(crate) async fn packet(
         return refused(StatusCode::NOT_FOUND, "packets of this channel cannot be explained");
     };
     let explain = move |deadline| {
-        let explanation = explaining.packet(&bytes, deadline)?;
+        let explanation = explaining.packet(&bytes, &before, deadline)?;
         Ok(json!({"packet": summary, "explanation": explanation}))
     };
     shared.workshop.explain(explain).await

@@ -137,14 +137,18 @@ impl<'p> Explainer<'p> {
         Ok(is_right)
     }
 
-    /// Decodes a packet only to update the dictionaries.
-    fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
-        for segment in channel.framer.split(packet.bytes).flatten() {
+    /// Decodes the bytes of a packet only to update the dictionaries.
+    pub fn skip(&self, channel: &mut Channel, bytes: &[u8]) {
+        for segment in channel.framer.split(bytes).flatten() {
             if segment.reset_before {
                 channel.decoder.begin_packet();
             }
             channel.ended_inside |= !self.pass_segment(&mut channel.decoder, segment.bytes);
         }
+    }
+
+    fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
+        self.skip(channel, packet.bytes);
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
         }
