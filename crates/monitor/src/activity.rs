@@ -74,7 +74,7 @@ struct SessionTotals {
 }
 
 /// Returns the growth of a counter. One that is lower than before has begun anew.
-fn grown(before: u64, now: u64) -> u64 {
+pub(crate) const fn grown(before: u64, now: u64) -> u64 {
     if now < before { now } else { now - before }
 }
 

@@ -49,6 +49,7 @@ mod recent;
 mod requests;
 mod routes;
 mod sender;
+mod sent_history;
 mod spans;
 pub mod state;
 mod stream;
@@ -75,6 +76,7 @@ pub use published::{EventCounts, Facts, SocketFacts};
 pub use rates::Rates;
 pub use routes::endpoints;
 pub use sender::{SenderState, SenderTap, SentFacts, SentState};
+pub use sent_history::{SentLineSecond, SentSecond};
 pub use tap::{PUBLISH_NS, Tap};
 
 use tickwire_feed::arbiter::Line;

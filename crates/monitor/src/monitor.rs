@@ -21,6 +21,7 @@ use crate::fix;
 use crate::frames::{EncodedEvent, Frames};
 use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
+use crate::sent_history::SentHistory;
 use crate::state::{ChannelState, Process, State};
 use crate::tap::Tap;
 use crate::wishes::{LOOKED_NS, Wishes};
@@ -124,6 +125,7 @@ impl MonitorBuilder {
             begun: Instant::now(),
             channels: Mutex::new(self.channels),
             activity: Mutex::default(),
+            sent: Mutex::default(),
             fix: self.fix,
             bus: self.bus,
             sender: self.sender,
@@ -177,6 +179,7 @@ pub(crate) struct Shared {
     begun: Instant,
     channels: Mutex<Vec<Channel>>,
     activity: Mutex<Activity>,
+    sent: Mutex<SentHistory>,
     fix: Option<Panel>,
     bus: Option<BusTap>,
     sender: Option<SenderTap>,
@@ -221,7 +224,12 @@ impl Shared {
         locked(&self.activity)
     }
 
-    /// Completes the second `t` of sessions and topics.
+    /// Returns the history of the lines that the process sends to; `None` if it sends to none.
+    pub(crate) fn sent(&self) -> Option<MutexGuard<'_, SentHistory>> {
+        self.sender.as_ref().map(|_| locked(&self.sent))
+    }
+
+    /// Completes the second `t` of sessions, topics and sent lines.
     fn end_second(&self, t: u64) {
         if let Some(panel) = &self.fix {
             let sessions = panel();
@@ -229,6 +237,9 @@ impl Shared {
         }
         if let Some(bus) = &self.bus {
             self.activity().end_second_of_topics(t, &bus.state(monotonic_ns()));
+        }
+        if let Some(sender) = &self.sender {
+            locked(&self.sent).end_second(t, &sender.state(monotonic_ns()));
         }
     }
 

@@ -18,6 +18,7 @@ use crate::bus::stall;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
+use crate::sent_history::sent_csv;
 use crate::stream::stream;
 
 /// Most ladders in one answer.
@@ -127,7 +128,7 @@ pub(crate) struct HistoryQuery {
     channel: Option<String>,
     /// Name of the FIX session whose history is requested.
     session: Option<String>,
-    /// `channel`, `session` or `topics`.
+    /// `channel`, `session`, `topics` or `sent`.
     of: Option<String>,
     seconds: Option<usize>,
     format: Option<String>,
@@ -181,7 +182,18 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
                 || json!({"topics": topics, "seconds": of()}),
             )
         }
-        Some(_) => refused(StatusCode::BAD_REQUEST, "of is channel, session or topics"),
+        Some("sent") => {
+            let Some((lines, seconds)) = shared.sent().map(|history| history.seconds(count)) else {
+                return refused(StatusCode::NOT_FOUND, "this process sends no packets");
+            };
+            let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
+            history_as(
+                format,
+                || sent_csv(&lines, &seconds),
+                || json!({"lines": lines, "seconds": of()}),
+            )
+        }
+        Some(_) => refused(StatusCode::BAD_REQUEST, "of is channel, session, topics or sent"),
     }
 }
 

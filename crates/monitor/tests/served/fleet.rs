@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::common::{Served, get, get_with, serve, token};
+use crate::common::{Served, get, get_with, send, serve, token};
 use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
 use tickwire_telemetry::http::{HttpServer, Token};
 use tickwire_telemetry::metrics::Metrics;
@@ -74,6 +74,18 @@ fn only_the_api_of_a_process_is_passed_on() {
     for headers in ["Origin: http://evil.example\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
         for path in ["/p/open/api/v1/state", "/api/v1/processes"] {
             assert_eq!(get_with(address, path, headers).status, 403, "{path} {headers}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_points_at_the_page_over_all_is_not_answered() {
+    let (server, _served) = fleet(None);
+    for host in ["evil.example", "127.0.0.1.evil.example"] {
+        for path in ["/", "/api/v1/processes", "/p/open/api/v1/state", "/p/open/sessions/S/logout"]
+        {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            assert_eq!(send(server.address(), request.as_bytes()).status, 403, "{host} {path}");
         }
     }
 }

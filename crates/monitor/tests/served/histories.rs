@@ -1,4 +1,4 @@
-//! The history of FIX sessions and topics.
+//! The history of FIX sessions, topics and sent lines.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -8,7 +8,8 @@ use crate::api::{check, document};
 use crate::common::{get, serve};
 use serde_json::{Value, json};
 use tickwire_host::clock::monotonic_ns;
-use tickwire_monitor::{BusDescription, BusFacts, BusRole, MonitorBuilder, TopicFacts};
+use tickwire_monitor::{BusDescription, BusFacts, BusRole, MonitorBuilder, SentFacts, TopicFacts};
+use tickwire_telemetry::metrics::Distribution;
 
 #[test]
 fn sessions_and_topics_have_a_history() {
@@ -63,4 +64,38 @@ fn sessions_and_topics_have_a_history() {
     check(&document, &schemas[1], &history("of=session&session=S").json(), "session");
     let csv = history("of=session&session=S&seconds=1&format=csv");
     assert_eq!(csv.body.lines().count(), 2, "{}", csv.body);
+}
+
+#[test]
+fn sent_lines_have_a_history() {
+    let mut builder = MonitorBuilder::new("test", "0");
+    let lines = vec![("A".to_owned(), "239.1.1.1:5000".to_owned())];
+    let tap = builder.set_sender(lines, Distribution::default());
+    let served = serve(builder, None);
+    let address = served.server.address();
+    let facts = SentFacts { packets: 30, bytes: 300, lost: 2, ..SentFacts::default() };
+    tap.publish(monotonic_ns(), vec![facts]);
+    let end = Instant::now() + Duration::from_secs(10);
+    let sums = |answer: &Value| {
+        let seconds = answer["seconds"].as_array().cloned().unwrap_or_default();
+        let sum = |name: &str| {
+            seconds.iter().map(|second| second["lines"][0][name].as_u64().unwrap()).sum::<u64>()
+        };
+        ["packets", "bytes", "lost", "no_room"].map(sum)
+    };
+    let mut answer = Value::Null;
+    while sums(&answer) != [30, 300, 2, 0] {
+        assert!(Instant::now() < end, "{answer:#}");
+        thread::sleep(Duration::from_millis(50));
+        answer = get(address, "/api/v1/history?of=sent").json();
+    }
+    assert_eq!(answer["lines"], json!(["A"]));
+    let document = document();
+    let pointer = "/paths/~1api~1v1~1history/get/responses/200/content/application~1json/schema";
+    check(&document, &document.pointer(pointer).unwrap()["oneOf"][3], &answer, "sent");
+    let csv = get(address, "/api/v1/history?of=sent&format=csv&seconds=1");
+    assert!(csv.body.starts_with("unix_seconds,A_packets,A_bytes,"), "{}", csv.body);
+    // A process that sends nothing has none.
+    let other = serve(MonitorBuilder::new("test", "0"), None);
+    assert_eq!(get(other.server.address(), "/api/v1/history?of=sent").status, 404);
 }
