@@ -8,14 +8,15 @@ use tickwire_telemetry::http::{HttpAddress, HttpTlsClient, Token};
 
 /// Show a running process in the terminal.
 ///
-/// Reads the API of a process that runs with --monitor, on this machine or, through a tunnel of ssh, on another. Keys: 1
-/// to 5 choose a view, up and down a line, Enter explains a packet, / searches instruments, q leaves.
+/// Reads the API of a process that runs with --monitor, on this machine or, through a tunnel of ssh, on another; or of a
+/// monitor of several processes, which it lists first. Keys: 1 to 5 choose a view, up and down a line, h shows the last hour,
+/// Enter opens a process or explains a packet, / searches instruments, Esc goes back, q leaves.
 #[derive(Debug, clap::Args)]
 pub struct TopArgs {
     /// Port of its monitor on the loopback interface, or ADDRESS:PORT.
     #[arg(value_name = "PORT", default_value = "9100")]
     address: HttpAddress,
-    /// Name of the process, if the monitor is of several (`tickwire monitor`, `tickwire demo --monitor`).
+    /// Name of the process to show first, if the monitor is of several (`tickwire monitor`, `tickwire demo --monitor`).
     #[arg(long, value_name = "NAME")]
     process: Option<String>,
     /// File with the token of its monitor, if it has one.

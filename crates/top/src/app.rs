@@ -12,6 +12,8 @@ use crate::views;
 
 /// Number of lines by which PageUp and PageDown move.
 const PAGE: usize = 10;
+/// Number of seconds kept of a history: as many as a process keeps.
+pub(crate) const SECONDS_MAX: usize = tickwire_monitor::SECONDS_MAX;
 
 /// The view that the screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,26 +63,42 @@ pub enum Keystroke {
     Next,
     /// Shows the previous view.
     Previous,
-    /// Opens the selected item.
+    /// Opens the selected item: a process or a packet.
     Enter,
-    /// Closes the open item.
+    /// Closes the open item: a packet, the history or a process.
     Escape,
     /// Ends the program.
     Quit,
 }
 
-/// A request to the API in addition to the state.
+/// What the screen needs from the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiQuery {
-    /// Path of the request; `None` if the view needs only the state.
+    /// Name of the process, if the monitor is of several and one is shown.
+    pub(crate) process: Option<String>,
+    /// Path of a request in addition to the state; `None` if the view needs only the state.
     pub(crate) detail: Option<String>,
+    /// Path of the history that is shown, without the number of seconds.
+    pub(crate) history: Option<String>,
 }
 
 /// An answer of the API.
 #[derive(Debug)]
 pub(crate) enum ApiAnswer {
-    State(Result<Value, String>),
-    Detail { path: String, answer: Result<Value, String> },
+    /// The processes of a monitor; none if it is of one process alone.
+    Processes(Result<Value, String>),
+    State {
+        process: Option<String>,
+        answer: Result<Value, String>,
+    },
+    Detail {
+        path: String,
+        answer: Result<Value, String>,
+    },
+    History {
+        path: String,
+        answer: Result<Value, String>,
+    },
 }
 
 /// The state of the screen.
@@ -91,6 +109,16 @@ pub struct App {
     pub(crate) state: Value,
     /// Answer to [`App::detail_path`]: books, packets or an explained packet.
     pub(crate) detail: Value,
+    /// The processes of a monitor of several.
+    pub(crate) processes: Value,
+    /// Name of the process that is shown, if the monitor is of several.
+    process: Option<String>,
+    /// True if the view shows its last hour.
+    is_history: bool,
+    /// Path and seconds of the history that came last.
+    history: (String, Vec<Value>),
+    /// Why the last request for the history failed.
+    pub(crate) history_error: Option<String>,
     /// Why the last request for the state failed.
     error: Option<String>,
     /// Index of the selected line.
@@ -105,13 +133,18 @@ pub struct App {
 }
 
 impl App {
-    /// Creates an empty screen for the process at an address.
+    /// Creates an empty screen for the monitor at an address.
     pub fn new(address: String) -> Self {
         Self {
             address,
             view: View::Feed,
             state: Value::Null,
             detail: Value::Null,
+            processes: Value::Null,
+            process: None,
+            is_history: false,
+            history: Default::default(),
+            history_error: None,
             error: None,
             chosen: 0,
             channel: 0,
@@ -127,9 +160,69 @@ impl App {
         self.is_over
     }
 
+    /// Shows this process of a monitor of several; `None`: the list of them.
+    pub fn show_process(&mut self, name: Option<String>) {
+        (self.process, self.state, self.detail) = (name, Value::Null, Value::Null);
+        (self.chosen, self.channel, self.packet) = (0, 0, None);
+        (self.is_history, self.history) = (false, Default::default());
+    }
+
     /// Replaces the state.
     pub fn set_state(&mut self, state: Value) {
-        self.take(ApiAnswer::State(Ok(state)));
+        self.take(ApiAnswer::State { process: self.process.clone(), answer: Ok(state) });
+    }
+
+    /// Replaces the processes: the answer to `/api/v1/processes`.
+    pub fn set_processes(&mut self, processes: Value) {
+        self.take(ApiAnswer::Processes(Ok(processes)));
+    }
+
+    /// Adds seconds to the history: the answer to [`history_path`](Self::history_path).
+    pub fn add_history(&mut self, history: Value) {
+        if let Some(path) = self.history_path() {
+            self.take(ApiAnswer::History { path, answer: Ok(history) });
+        }
+    }
+
+    /// Returns true if the screen lists the processes of a monitor of several.
+    pub(crate) fn is_overview(&self) -> bool {
+        self.process.is_none() && !list(&self.processes).is_empty()
+    }
+
+    /// Returns true if the view shows its last hour.
+    pub(crate) const fn is_history(&self) -> bool {
+        self.is_history
+    }
+
+    /// Returns the seconds of the history, the oldest first; empty before the answer.
+    pub(crate) fn history(&self) -> &[Value] {
+        let (path, seconds) = &self.history;
+        if Some(path) == self.history_path().as_ref() { seconds } else { &[] }
+    }
+
+    /// Returns the path of the history that the screen shows, without the number of seconds; `None` if it shows none.
+    pub fn history_path(&self) -> Option<String> {
+        if !self.is_history || self.is_overview() {
+            return None;
+        }
+        let of = |part: &str, index: usize, name: &str| {
+            let item = list(&self.state[part]).get(index)?;
+            Some(format!("/api/v1/history?{name}={}", encoded(item["name"].as_str()?)))
+        };
+        match self.view {
+            View::Feed if list(&self.state["channels"]).is_empty() => {
+                (!self.state["sender"].is_null()).then(|| "/api/v1/history?of=sent".to_owned())
+            }
+            View::Feed => of("channels", self.chosen, "channel"),
+            View::Books | View::Packets => of("channels", self.channel, "channel"),
+            View::Fix => {
+                let session = list(&self.state["fix"]["sessions"]).get(self.chosen)?;
+                let name = encoded(session["name"].as_str()?);
+                Some(format!("/api/v1/history?of=session&session={name}"))
+            }
+            View::Topics if self.state["bus"].is_null() => None,
+            View::Topics => Some("/api/v1/history?of=topics".to_owned()),
+        }
     }
 
     /// Replaces the answer to [`detail_path`](Self::detail_path).
@@ -157,7 +250,11 @@ impl App {
     }
 
     pub(crate) fn wanted(&self) -> ApiQuery {
-        ApiQuery { detail: self.detail_path() }
+        ApiQuery {
+            process: self.process.clone(),
+            detail: self.detail_path(),
+            history: self.history_path(),
+        }
     }
 
     fn chosen_instrument(&self) -> Option<u64> {
@@ -166,20 +263,52 @@ impl App {
 
     pub(crate) fn take(&mut self, answer: ApiAnswer) {
         match answer {
-            ApiAnswer::State(Ok(state)) => (self.state, self.error) = (state, None),
-            ApiAnswer::State(Err(error)) => self.error = Some(error),
+            ApiAnswer::Processes(Ok(all)) => {
+                (self.processes, self.error) = (all["processes"].clone(), None);
+            }
+            // The answer of a process that was left meanwhile.
+            ApiAnswer::State { process, .. } if process != self.process => {}
+            ApiAnswer::State { answer: Ok(state), .. } => (self.state, self.error) = (state, None),
+            ApiAnswer::Processes(Err(error)) | ApiAnswer::State { answer: Err(error), .. } => {
+                self.error = Some(error);
+            }
             // Ignore the answer to a request of a view that was left meanwhile.
             ApiAnswer::Detail { path, .. } if Some(&path) != self.detail_path().as_ref() => {}
             ApiAnswer::Detail { answer: Ok(detail), .. } => self.detail = detail,
             ApiAnswer::Detail { answer: Err(error), .. } => {
                 self.detail = serde_json::json!({ "error": error });
             }
+            ApiAnswer::History { path, .. } if Some(&path) != self.history_path().as_ref() => {}
+            ApiAnswer::History { path, answer: Ok(history) } => self.merge(path, history),
+            ApiAnswer::History { answer: Err(error), .. } => self.history_error = Some(error),
         }
         self.chosen = self.chosen.min(self.lines().saturating_sub(1));
     }
 
+    /// Adds seconds to the history, or begins another one. Seconds that are there already are replaced.
+    fn merge(&mut self, path: String, mut history: Value) {
+        let new = match history["seconds"].take() {
+            Value::Array(seconds) => seconds,
+            _ => Vec::new(),
+        };
+        self.history_error = None;
+        let (known, seconds) = &mut self.history;
+        if *known != path {
+            (*known, *seconds) = (path, Vec::new());
+        }
+        if let Some(first) = new.first().and_then(|second| second["t"].as_u64()) {
+            seconds.retain(|second| second["t"].as_u64() < Some(first));
+        }
+        seconds.extend(new);
+        let surplus = seconds.len().saturating_sub(SECONDS_MAX);
+        seconds.drain(..surplus);
+    }
+
     /// Returns the number of lines in the view's list.
     fn lines(&self) -> usize {
+        if self.is_overview() {
+            return list(&self.processes).len();
+        }
         match self.view {
             View::Feed => list(&self.state["channels"]).len(),
             View::Books => list(&self.detail["books"]).len(),
@@ -193,6 +322,34 @@ impl App {
     fn show(&mut self, view: View) {
         if self.view != view {
             (self.view, self.chosen, self.packet, self.detail) = (view, 0, None, Value::Null);
+        }
+    }
+
+    /// Opens the selected process or packet.
+    fn open(&mut self) {
+        if self.is_overview() {
+            let process = list(&self.processes).get(self.chosen);
+            let name = process.and_then(|process| process["name"].as_str()).map(str::to_owned);
+            return self.show_process(name);
+        }
+        if self.view == View::Packets && self.packet.is_none() && !self.is_history {
+            let packet = list(&self.detail["packets"]).get(self.chosen);
+            self.packet = packet.and_then(|packet| packet["id"].as_u64());
+            if self.packet.is_some() {
+                (self.chosen, self.detail) = (0, Value::Null);
+            }
+        }
+    }
+
+    /// Closes the open packet, the history, or the process of a monitor of several.
+    fn close(&mut self) {
+        match () {
+            () if self.is_history => self.is_history = false,
+            () if self.packet.is_some() => {
+                (self.packet, self.chosen, self.detail) = (None, 0, Value::Null);
+            }
+            () if self.process.is_some() => self.show_process(None),
+            () => {}
         }
     }
 
@@ -227,22 +384,12 @@ impl App {
             }
             Keystroke::Character('/') => {
                 self.show(View::Books);
-                self.is_typing = true;
+                (self.is_typing, self.is_history) = (true, false);
             }
-            Keystroke::Enter if self.view == View::Packets && self.packet.is_none() => {
-                let packet = list(&self.detail["packets"]).get(self.chosen);
-                self.packet = packet.and_then(|packet| packet["id"].as_u64());
-                if self.packet.is_some() {
-                    (self.chosen, self.detail) = (0, Value::Null);
-                }
-            }
-            Keystroke::Escape if self.packet.is_some() => {
-                (self.packet, self.chosen, self.detail) = (None, 0, Value::Null);
-            }
-            Keystroke::Character(_)
-            | Keystroke::Backspace
-            | Keystroke::Enter
-            | Keystroke::Escape => {}
+            Keystroke::Character('h') => self.is_history = !self.is_history,
+            Keystroke::Enter => self.open(),
+            Keystroke::Escape => self.close(),
+            Keystroke::Character(_) | Keystroke::Backspace => {}
         }
     }
 
@@ -288,12 +435,17 @@ impl App {
         if let Some(error) = &self.error {
             return Line::styled(format!("no answer: {error}"), Color::Red);
         }
+        if self.is_overview() {
+            let text = format!("{} processes at {}", list(&self.processes).len(), self.address);
+            return Line::raw(text);
+        }
         let process = &self.state["process"];
         if process.is_null() {
             return Line::raw(format!("asking {} ...", self.address));
         }
+        let name = self.process.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let about = format!(
-            "{} {} at {}, process {}, up {}  ",
+            "{name}{} {} at {}, process {}, up {}  ",
             text(&process["command"]),
             text(&process["version"]),
             self.address,
@@ -312,15 +464,21 @@ impl App {
     fn help(&self) -> String {
         match self.view {
             _ if self.is_typing => format!("search: {}_  Enter: done, Esc: all", self.search),
+            _ if self.is_overview() => "up/down  Enter: show the process  q: quit".to_owned(),
+            _ if self.is_history => "1-5: view  up/down: choose  h, Esc: now  q: quit".to_owned(),
             View::Books => {
-                "1-5: view  up/down: instrument  /: search  c: channel  q: quit".to_owned()
+                "1-5: view  up/down: instrument  /: search  c: channel  h: history  q: quit"
+                    .to_owned()
             }
             View::Packets if self.packet.is_some() => {
                 "up/down: scroll  Esc: back to the list  q: quit".to_owned()
             }
-            View::Packets => "1-5: view  up/down  Enter: explain  c: channel  q: quit".to_owned(),
+            View::Packets => {
+                "1-5: view  up/down  Enter: explain  c: channel  h: history  q: quit".to_owned()
+            }
             View::Feed | View::Fix | View::Topics => {
-                "1-5, Tab: view  up/down: choose  q: quit".to_owned()
+                let back = if self.process.is_some() { "  Esc: processes" } else { "" };
+                format!("1-5, Tab: view  up/down: choose  h: last hour{back}  q: quit")
             }
         }
     }

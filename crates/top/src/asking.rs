@@ -1,17 +1,23 @@
 //! The thread that sends requests to the API, so that a slow answer does not delay keys.
 
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tickwire_monitor::MonitorTarget;
 
-use crate::app::{ApiAnswer, ApiQuery};
+use crate::app::{ApiAnswer, ApiQuery, SECONDS_MAX};
+use crate::fields::list;
 
 /// Interval between requests.
 const EVERY: Duration = Duration::from_millis(250);
+/// Interval between requests for the history.
+const HISTORY_EVERY: Duration = Duration::from_secs(2);
+/// Seconds that are asked for again, so that none is missed.
+const OVERLAP: usize = 10;
 
 pub(crate) struct Asking {
     wanted: Arc<Mutex<ApiQuery>>,
@@ -24,10 +30,11 @@ impl Asking {
         let wanted = Arc::new(Mutex::new(wanted));
         let (sender, answers) = channel();
         let asked = wanted.clone();
+        let requests = ApiRequests { target, sender, is_of_several: None, history: None };
         // The thread ends with the process, or when its answers are no longer received.
         thread::Builder::new()
             .name("asking".to_owned())
-            .spawn(move || runtime.block_on(ask(&target, &asked, &sender)))?;
+            .spawn(move || runtime.block_on(ask(requests, &asked)))?;
         Ok(Self { wanted, answers })
     }
 
@@ -40,19 +47,76 @@ impl Asking {
     }
 }
 
-async fn ask(target: &MonitorTarget, wanted: &Mutex<ApiQuery>, sender: &Sender<ApiAnswer>) {
+async fn ask(mut requests: ApiRequests, wanted: &Mutex<ApiQuery>) {
     loop {
-        let state = target.get("/api/v1/state").await.map_err(|error| error.to_string());
-        let is_taken = sender.send(ApiAnswer::State(state)).is_ok();
-        let ApiQuery { detail } = wanted.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(path) = detail {
-            let answer = target.get(&path).await.map_err(|error| error.to_string());
-            // If this fails, so does sending the next state, which ends the thread.
-            let _ = sender.send(ApiAnswer::Detail { path, answer });
-        }
-        if !is_taken {
+        let query = wanted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if requests.send(query).await.is_err() {
             return;
         }
         tokio::time::sleep(EVERY).await;
     }
+}
+
+struct ApiRequests {
+    /// The monitor itself; [`ApiQuery::process`] names a process of it.
+    target: MonitorTarget,
+    sender: Sender<ApiAnswer>,
+    /// Whether the monitor is of several processes, once it has answered.
+    is_of_several: Option<bool>,
+    /// Process and path of the last request for a history, and when it was sent.
+    history: Option<(Option<String>, String, Instant)>,
+}
+
+impl ApiRequests {
+    /// Sends the requests of a query, and their answers to the screen.
+    async fn send(&mut self, query: ApiQuery) -> Result<(), SendError<ApiAnswer>> {
+        let ApiQuery { process, detail, history } = query;
+        if process.is_none() && self.is_of_several != Some(false) {
+            let answer = get(&self.target, "/api/v1/processes").await;
+            if let Ok(all) = &answer {
+                self.is_of_several = Some(!list(&all["processes"]).is_empty());
+            }
+            self.sender.send(ApiAnswer::Processes(answer))?;
+            if self.is_of_several != Some(false) {
+                return Ok(());
+            }
+        }
+        let target = MonitorTarget { process: process.clone(), ..self.target.clone() };
+        let answer = get(&target, "/api/v1/state").await;
+        self.sender.send(ApiAnswer::State { process: process.clone(), answer })?;
+        if let Some(path) = detail {
+            let answer = get(&target, &path).await;
+            self.sender.send(ApiAnswer::Detail { path, answer })?;
+        }
+        match history {
+            None => self.history = None,
+            Some(path) => {
+                if let Some(count) = self.seconds_due(&process, &path) {
+                    let answer = get(&target, &format!("{path}&seconds={count}")).await;
+                    if answer.is_ok() {
+                        self.history = Some((process, path.clone(), Instant::now()));
+                    }
+                    self.sender.send(ApiAnswer::History { path, answer })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how many seconds of a history to ask for: all at first, then those since the last answer; `None` if it is too
+    /// early to ask.
+    fn seconds_due(&self, process: &Option<String>, path: &str) -> Option<usize> {
+        match &self.history {
+            Some((known, known_path, at)) if known == process && known_path == path => {
+                let missed = at.elapsed();
+                let count = missed.as_secs() as usize + OVERLAP;
+                (missed >= HISTORY_EVERY).then(|| count.min(SECONDS_MAX))
+            }
+            _ => Some(SECONDS_MAX),
+        }
+    }
+}
+
+async fn get(target: &MonitorTarget, path: &str) -> Result<Value, String> {
+    target.get(path).await.map_err(|error| error.to_string())
 }

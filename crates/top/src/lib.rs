@@ -1,6 +1,7 @@
 //! The monitor's views in a terminal.
 //!
-//! [`run`] reads the JSON API of a process that runs with `--monitor` and shows its state until the user leaves.
+//! [`run`] reads the JSON API of a process that runs with `--monitor`, or of a monitor of several processes, and shows its state
+//! until the user leaves.
 //! [`App`] is the state of the screen: it takes keys and answers of the API, returns the path to request next, and
 //! [draws](App::draw) itself on any backend of ratatui.
 //!
@@ -31,12 +32,13 @@ use tickwire_monitor::MonitorTarget;
 /// Longest wait for a key before answers are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Shows the process at `target` on this terminal until the user leaves.
+/// Shows the process at `target`, or the processes of a monitor of several, on this terminal until the user leaves.
 ///
 /// # Errors
 /// The terminal cannot be used, or the operating system refused to create a thread.
-pub fn run(target: MonitorTarget) -> io::Result<()> {
+pub fn run(mut target: MonitorTarget) -> io::Result<()> {
     let mut app = App::new(target.address.to_string());
+    app.show_process(target.process.take());
     let asking = asking::Asking::start(target, app.wanted())?;
     let mut terminal = ratatui::try_init()?;
     let outcome = (|| -> io::Result<()> {

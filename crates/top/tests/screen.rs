@@ -2,7 +2,7 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tickwire_top::{App, Keystroke};
 
 /// Returns the recorded state of a process and its answers to the paths of the views.
@@ -128,4 +128,123 @@ fn sessions_and_topics_are_shown() {
     let row = line_with(&lines, topic["name"].as_str().expect("a name"));
     assert!(row.contains(&shown(&topic["samples"])), "{row}");
     assert!(row.trim_end_matches([' ', '│']).ends_with('7'), "the backlog: {row}");
+}
+
+#[test]
+fn a_sender_has_its_lines_and_how_late_it_is() {
+    let mut app = App::new("127.0.0.1:9100".to_owned());
+    let mut state = recorded()["sender"].clone();
+    app.set_state(state.clone());
+    let lines = screen(&app, 160);
+    let sender = &state["sender"];
+    for line in sender["lines"].as_array().expect("lines") {
+        let row = line_with(&lines, line["group"].as_str().expect("a group"));
+        for member in ["sent_packets", "lost_packets", "duplicated_packets", "overtaken_packets"] {
+            assert!(row.contains(&shown(&line[member])), "{member}: {row}");
+        }
+    }
+    line_with(&lines, "late by 40.9 us (p50), 1.3 ms (p99), 9.6 ms (p99.9), 9.6 ms (max)");
+    app.press(Keystroke::Character('h'));
+    assert_eq!(app.history_path().as_deref(), Some("/api/v1/history?of=sent"));
+    let packets = |count: u64| json!({"packets": count, "no_room": 0, "lost": 0});
+    app.add_history(json!({"seconds": [{"t": 1, "lines": [packets(8), packets(9)]}]}));
+    line_with(&screen(&app, 100), "packets to line B: 9 in the last second");
+    app.press(Keystroke::Escape);
+    // A process that receives too shows both.
+    state["channels"] = recorded()["state"]["channels"].clone();
+    app.set_state(state);
+    let lines = screen(&app, 160);
+    line_with(&lines, "Packets sent");
+    line_with(&lines, "incremental A");
+    line_with(&lines, "decoding a message");
+}
+
+/// What `/api/v1/processes` answers: a feed, a publisher and a subscriber of topics, and a process that is gone.
+fn processes() -> Value {
+    let topic = |name: &str, samples: u64| json!({"name": name, "samples": samples, "samples_per_second": 5.0, "matched": 1, "backlog_samples": null});
+    let bus = |role: &str, transport: &str, samples: u64| json!({"role": role, "transport": transport, "status": "live", "late_joiners": 0, "topics": [topic("Quote", samples), topic("New", 0)]});
+    let channel = json!({"name": "feed", "status": "live", "messages_per_second": 12.5, "declared_gaps": 7, "missing_seq_nums": 9, "fresh": 1, "stale": 2});
+    let process = |name: &str, channels: Value, bus: Value| json!({"name": name, "address": "127.0.0.1:1", "error": null, "command": "receive", "version": "0", "pid": 1, "uptime_ms": 61000, "not_ready": [], "channels": channels, "sessions": 2, "logged_on": 1, "bus": bus});
+    json!({"processes": [
+        process("feed", json!([channel]), Value::Null),
+        process("writer", json!([]), bus("publisher", "DDS", 1234)),
+        process("reader", json!([]), bus("subscriber", "shared memory", 999)),
+        {"name": "gone", "address": "127.0.0.1:2", "error": "connection refused", "not_ready": [], "channels": []},
+    ]})
+}
+
+#[test]
+fn a_monitor_of_several_lists_its_processes_and_each_can_be_opened() {
+    let mut app = App::new("127.0.0.1:9100".to_owned());
+    app.set_processes(processes());
+    let lines = screen(&app, 160);
+    line_with(&lines, "4 processes at 127.0.0.1:9100");
+    let row = line_with(&lines, "12.5");
+    assert!(row.contains("feed") && row.contains("ready") && row.contains("1 of 2"), "{row}");
+    assert!(line_with(&lines, "no answer").contains("connection refused"));
+    // Topics of both transports beside each other; nobody has written the other topic.
+    let row = line_with(&lines, "Quote");
+    assert!(row.contains("1,234 (5.0/s)") && row.contains("999 (5.0/s)"), "{row}");
+    let row = line_with(&lines, "DDS, live");
+    assert!(row.contains("shared memory, live"), "{row}");
+    assert!(!lines.iter().any(|line| line.contains("New")), "{}", lines.join("\n"));
+
+    app.press(Keystroke::Down);
+    app.press(Keystroke::Enter);
+    app.set_state(recorded()["bus"].clone());
+    app.press(Keystroke::Character('5'));
+    let lines = screen(&app, 160);
+    line_with(&lines, "writer: publish");
+    line_with(&lines, "MDIncrementalRefresh");
+    assert!(lines[39].contains("Esc: processes"), "{}", lines[39]);
+    app.press(Keystroke::Escape);
+    line_with(&screen(&app, 160), "4 processes");
+    // A narrow terminal shows less, without a panic.
+    screen(&app, 20);
+}
+
+#[test]
+fn the_last_hour_is_drawn_with_its_greatest_values() {
+    let mut app = app();
+    assert_eq!(app.history_path(), None);
+    app.press(Keystroke::Character('h'));
+    assert_eq!(app.history_path().as_deref(), Some("/api/v1/history?channel=feed"));
+    let second = |t: u64, packets: u64| {
+        let times = json!({"p99_ns": 1500});
+        json!({"t": t, "packets": [packets, 3], "lost": [0, 1], "missing": 0, "messages": 2 * packets, "stale": 4, "receive_delay": times, "decode_time": times})
+    };
+    let seconds = |range: std::ops::Range<u64>| json!({"seconds": range.map(|t| second(t, t % 1000)).collect::<Vec<_>>()});
+    app.add_history(seconds(1000..1010));
+    // The seconds that come again replace those that are there.
+    app.add_history(seconds(1005..1012));
+    let lines = screen(&app, 160);
+    line_with(&lines, "packets of line A: 11 in the last second, 11 at most in 12.0 s");
+    line_with(&lines, "messages: 22 in the last second, 22 at most in 12.0 s");
+    line_with(&lines, "kernel to handler, p99: 1.5 us in the last second");
+    let title = lines.iter().position(|line| line.contains("packets of line A")).expect("a title");
+    assert!(lines[title + 1..title + 4].iter().any(|line| line.contains('█')), "{lines:#?}");
+    // An hour is kept, and its greatest value is seen although a column has many seconds.
+    app.add_history(seconds(2000..7000));
+    line_with(
+        &screen(&app, 80),
+        "packets of line A: 999 in the last second, 999 at most in 60 min",
+    );
+    app.press(Keystroke::Escape);
+    line_with(&screen(&app, 160), "incremental A");
+
+    app.set_state(recorded()["fix"].clone());
+    app.press(Keystroke::Character('4'));
+    app.press(Keystroke::Character('h'));
+    let path = app.history_path().expect("of a session");
+    assert!(path.starts_with("/api/v1/history?of=session&session="), "{path}");
+    app.add_history(json!({"seconds": [{"t": 1, "received": 5, "sent": 6, "resent": 0, "rejected": 0, "queued": 7}]}));
+    line_with(&screen(&app, 100), "messages queued: 7 in the last second");
+    app.set_state(recorded()["bus"].clone());
+    app.press(Keystroke::Character('5'));
+    assert_eq!(app.history_path().as_deref(), Some("/api/v1/history?of=topics"));
+    let topics = json!([{"samples": 8}, {"samples": 0}]);
+    app.add_history(
+        json!({"seconds": [{"t": 1, "lost": 0, "missing": 0, "dropped": 0, "topics": topics}]}),
+    );
+    line_with(&screen(&app, 100), "samples of MDIncrementalRefresh: 8 in the last second");
 }

@@ -13,17 +13,28 @@ use crate::fields::{clock, count, list, ns, rate, span, sum, text, words};
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let channels = list(&app.state["channels"]);
     let sender = &app.state["sender"];
-    if !sender.is_null() {
-        return sent(sender, frame, area);
-    }
+    let area = match sender.is_null() {
+        true => area,
+        false => {
+            let height = list(&sender["lines"]).len() as u16 + 3;
+            let [top, rest] =
+                Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
+            sent(sender, frame, top);
+            rest
+        }
+    };
     let Some(channel) = channels.get(app.chosen.min(channels.len().saturating_sub(1))) else {
-        return nothing(frame, area, "This process receives no feed.");
+        if sender.is_null() {
+            nothing(frame, area, "This process receives no feed.");
+        }
+        return;
     };
     let lines = list(&channel["lines"]);
+    let measured = list(&channel["latencies"]).iter().filter(is_shown).count();
     let heights = [
         Constraint::Length(channels.len().min(6) as u16 + 3),
         Constraint::Length(lines.len() as u16 + 3),
-        Constraint::Length(5),
+        Constraint::Length(measured as u16 + 3),
         Constraint::Min(4),
     ];
     let [top, middle, times, bottom] = Layout::vertical(heights).areas(area);
@@ -123,12 +134,17 @@ fn draw_lines(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(table("Lines", &names, &widths, rows), area);
 }
 
+/// Returns true for times of the incremental feed.
+fn is_shown(of: &&Value) -> bool {
+    of["line"].is_null() || text(&of["line"]).starts_with("incremental")
+}
+
 fn draw_times(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
-    let is_shown =
-        |of: &&Value| of["name"] == "decode_time" || text(&of["line"]).starts_with("incremental");
     let row = |of: &Value| {
         let name = match of["name"].as_str() {
             Some("decode_time") => "decoding a message".to_owned(),
+            Some("book_time") => "applying a message to books".to_owned(),
+            Some("publish_time") => "publishing".to_owned(),
             _ => format!("kernel to handler, {}", text(&of["line"])),
         };
         let quantiles = ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map(|name| right(ns(&of[name])));
@@ -181,6 +197,7 @@ fn sent(sender: &Value, frame: &mut Frame<'_>, area: Rect) {
         Row::new(vec![
             Cell::new(text(&line["line"])),
             right(rate(&line["packets_per_second"])),
+            right(rate(&line["bytes_per_second"])),
             right(count(&line["sent_packets"])),
             right(count(&line["lost_packets"])),
             right(count(&line["duplicated_packets"])),
@@ -189,11 +206,21 @@ fn sent(sender: &Value, frame: &mut Frame<'_>, area: Rect) {
             Cell::new(text(&line["group"])),
         ])
     };
-    let names =
-        ["Line", "#Packets/s", "#Packets", "#Lost", "#Twice", "#Overtaken", "#No room", "Group"];
+    let names = [
+        "Line",
+        "#Packets/s",
+        "#Bytes/s",
+        "#Packets",
+        "#Lost",
+        "#Twice",
+        "#Overtaken",
+        "#No room",
+        "Group",
+    ];
     let widths = [
         Constraint::Length(10),
         Constraint::Length(11),
+        Constraint::Length(12),
         Constraint::Length(13),
         Constraint::Length(10),
         Constraint::Length(10),
@@ -203,9 +230,11 @@ fn sent(sender: &Value, frame: &mut Frame<'_>, area: Rect) {
     ];
     let late = &sender["late"];
     let title = format!(
-        "Packets sent; late by {} (p50), {} (p99)",
+        "Packets sent; late by {} (p50), {} (p99), {} (p99.9), {} (max)",
         ns(&late["p50_ns"]),
-        ns(&late["p99_ns"])
+        ns(&late["p99_ns"]),
+        ns(&late["p999_ns"]),
+        ns(&late["max_ns"])
     );
     let rows = list(&sender["lines"]).iter().map(row).collect();
     frame.render_widget(table(&title, &names, &widths, rows), area);

@@ -3,7 +3,9 @@
 mod books;
 mod feed;
 mod fix;
+mod history;
 mod packets;
+mod processes;
 mod topics;
 
 pub(crate) use packets::explained_lines;
@@ -78,10 +80,14 @@ fn chosen(app: &App) -> TableState {
 
 /// Draws the view.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    if app.is_overview() {
+        return processes::draw(app, frame, area);
+    }
     if app.state.is_null() {
         return;
     }
     match app.view {
+        _ if app.is_history() => history::draw(app, frame, area),
         View::Feed => feed::draw(app, frame, area),
         View::Books => books::draw(app, frame, area),
         View::Packets => packets::draw(app, frame, area),
