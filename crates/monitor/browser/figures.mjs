@@ -1,4 +1,5 @@
 // node figures.mjs PROGRAM: measures the page in Chromium: its size, the time to its first paint, and the time from a packet to the screen.
+// Fails if one of them is over its limit.
 //
 // PROGRAM is a release build of `tickwire`. Nothing else should run.
 
@@ -9,6 +10,12 @@ import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import { Feed, packetsOf, until } from "./feed.mjs";
 
+/** Bytes of the compressed page. */
+const SIZE_MAX = 300_000;
+/** Median of the loads: first paint, and page with data. */
+const PAINT_MS_MAX = 300;
+/** p99 from a packet to the screen. */
+const SCREEN_MS_MAX = 250;
 const LOADS = 15;
 const PACKETS = 600;
 /** Packets are sent at random times, so that they meet every phase of the publications. */
@@ -22,12 +29,19 @@ if (!program) throw new Error("usage: node figures.mjs PROGRAM");
 const sorted = (times) => times.toSorted((left, right) => left - right);
 const quantile = (times, share) => sorted(times)[Math.min(times.length - 1, Math.floor(times.length * share))];
 const ms = (time) => `${time.toFixed(0)} ms`;
+/** What is over its limit. */
+const over = [];
+const check = (what, value, limit) => {
+  if (!(value < limit)) over.push(`${what}: ${value.toFixed(0)}, and the limit is ${limit}`);
+};
 
 function size() {
   const names = ["index.html", "style.css", "icon.svg", "built/page.js"];
   const files = names.map((name) => readFileSync(fileURLToPath(new URL(`../page/${name}`, import.meta.url))));
   const sum = (of) => files.reduce((all, file) => all + of(file).length, 0);
-  console.log(`size: ${sum((file) => file)} bytes in ${files.length} files; ${sum((file) => gzipSync(file, { level: 9 }))} with gzip`);
+  const compressed = sum((file) => gzipSync(file, { level: 9 }));
+  console.log(`size: ${sum((file) => file)} bytes in ${files.length} files; ${compressed} with gzip`);
+  check("bytes with gzip", compressed, SIZE_MAX);
 }
 
 /** Opens the page with an empty cache, and returns when it was painted first and when its data were there. */
@@ -103,11 +117,15 @@ try {
   for (let number = 0; number < LOADS; number += 1) loads.push(await load(browser, feed.address));
   for (const [name, label] of [["paint", "first paint"], ["data", "page and data"]]) {
     const times = loads.map((load) => load[name]);
+    check(`${label}: median in ms`, quantile(times, 0.5), PAINT_MS_MAX);
     console.log(`${label}: median ${ms(quantile(times, 0.5))}, longest ${ms(Math.max(...times))} of ${LOADS} loads`);
   }
   const times = await eventToScreen(browser, feed);
+  check("from a packet to the screen: p99 in ms", quantile(times, 0.99), SCREEN_MS_MAX);
   console.log(`from a packet to the screen: p50 ${ms(quantile(times, 0.5))}, p99 ${ms(quantile(times, 0.99))}, max ${ms(Math.max(...times))} of ${times.length}`);
 } finally {
   await browser.close();
   await feed.close();
 }
+for (const text of over) console.error(text);
+process.exitCode = over.length ? 1 : 0;
