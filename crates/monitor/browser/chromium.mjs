@@ -28,6 +28,20 @@ export async function open(browser, address, options) {
 /** Leaves a screenshot in a directory, if there is one. */
 export const shot = (page, directory, name) => directory && page.screenshot({ path: join(directory, `${name}.png`) });
 
+/** Fails unless a view fits the screen of a phone, without scrolling sideways, and is accessible there. */
+export async function fitsPhone(browser, address, view, ready, directory, name) {
+  const phone = await open(browser, () => address, { viewport: { width: 390, height: 844 }, colorScheme: "light" });
+  await phone.goto(address + view);
+  await phone.waitForSelector(ready);
+  await phone.waitForTimeout(1500);
+  const width = await phone.evaluate(() => document.documentElement.scrollWidth);
+  await shot(phone, directory, name);
+  assert.ok(width <= 390, `${view}: a phone scrolls sideways: ${width} pixels`);
+  await isAccessible(phone, `${view} on a phone`);
+  assert.deepEqual(phone.faults, []);
+  await phone.context().close();
+}
+
 /** Fails unless every canvas of a view that is shown has been drawn: pixels of two colours at least. Returns their number. */
 export async function isPainted(page, view, classes) {
   const canvases = await page.locator("canvas:visible").evaluateAll((all) => all.map((canvas) => {

@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import * as chromium from "./chromium.mjs";
 import { Processes, freePort, lines, until } from "./feed.mjs";
-import { isAsTheMetricsSay } from "./metrics.mjs";
+import { chartsAreAsTheApiSays, historyAddsUp, processesAreAsTheApiSays } from "./history.mjs";
+import { isAsTheMetricsSay, metric } from "./metrics.mjs";
 import { isAsTheApiSays } from "./shown.mjs";
 
 const [, , program, screenshots] = process.argv;
@@ -15,6 +16,9 @@ const browser = await chromium.launch();
 const begun = Date.now();
 const done = (what) => console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s  ${what}`);
 const get = async (address, path) => (await fetch(address + path)).json();
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const metricsOf = async (address) => (await fetch(`${address}/metrics`)).text();
 
 /** Runs a test with processes of its own. */
 async function test(run) {
@@ -48,6 +52,8 @@ async function sessions(processes) {
   const [port, token] = [await freePort(), processes.file("token")];
   const server = processes.start(`fix server --port ${port} --store ${processes.file("server")} --monitor ${await freePort()} --admin-token ${token}`);
   const address = await processes.monitorOf(server);
+  // Counts of a session that comes after the first second are in its history from the start.
+  await sleep(2_200);
   processes.start(`fix client 127.0.0.1:${port} --store ${processes.file("client")} --reliable --orders 100000000 --rate 20`);
   const session = async () => (await get(address, "/api/v1/state")).fix.sessions[0];
   await until("orders", async () => (await session())?.counters.received > 30);
@@ -76,7 +82,14 @@ async function sessions(processes) {
   await page.waitForTimeout(1500);
   const counts = await isAsTheMetricsSay(address);
   await isAsTheApiSays(page, 15);
-  done(`FIX: ${counts} numbers of a session are the same in the API, in the metrics and on the page`);
+  const { name } = await session();
+  const directions = ["received", "sent"];
+  const added = await historyAddsUp(address, `of=session&session=${encodeURIComponent(name)}`, (second) => directions.map((way) => second[way]), async () => {
+    const text = await metricsOf(address);
+    return directions.map((way) => metric(text, `tickwire_fix_${way}_messages_total`));
+  });
+  const drawn = await chartsAreAsTheApiSays(page, 5);
+  done(`FIX: ${counts} numbers of a session are the same in the API, in the metrics and on the page; ${drawn} of its chart are the history's, which adds up to ${added} of them`);
   // The server asks again for what it forgets that it had.
   const { next_target } = await session();
   await page.getByRole("button", { name: "Set numbers", exact: true }).click();
@@ -98,10 +111,11 @@ async function sessions(processes) {
   await page.locator("[data-session] .tag", { hasText: "reset" }).first().waitFor();
   await until("messages after the reset", async () => { const { next_target, state } = await session(); return state === "logged_on" && next_target > 5; });
   done("FIX: logged out, back again, and numbers reset by the buttons");
+  await chromium.shot(page, screenshots, "monitor-fix");
   await chromium.isAccessible(page, "FIX");
   await chromium.isPainted(page, "FIX", ["time"]);
-  await chromium.shot(page, screenshots, "monitor-fix");
   assert.deepEqual(page.faults, []);
+  await chromium.fitsPhone(browser, address, "/#fix", "[data-session] summary", screenshots, "monitor-phone-fix");
   done("FIX: disabled, numbers set, enabled with the right token alone; the resend is on the time line");
 }
 
@@ -116,6 +130,9 @@ async function topics(processes) {
   const published = await processes.monitorOf(publisher);
   const subscriber = processes.start(`subscribe ${bus} --no-echo --stay --monitor ${await freePort()} --json -`);
   const subscribed = await processes.monitorOf(subscriber);
+  for (const [address, what] of [[published, "publisher"], [subscribed, "subscriber"]]) {
+    await until(`a first second of the ${what}`, async () => (await get(address, "/api/v1/history?of=topics")).seconds.length > 0);
+  }
   const sender = processes.start(`multicast -f ${feed} ${groups} --rate 20 --loss 1,1 --monitor ${await freePort()} --json -`);
   const sent = await processes.monitorOf(sender);
 
@@ -123,8 +140,9 @@ async function topics(processes) {
   await until("samples", async () => (await get(subscribed, "/api/v1/state")).bus.topics.some(({ samples }) => samples > 100));
   await page.waitForSelector("[data-topic] >> text=/[1-9]/");
   const written = await isAsTheApiSays(page, 12);
-  await chromium.isAccessible(page, "Topics");
+  const drawn = await chartsAreAsTheApiSays(page, 3);
   await chromium.shot(page, screenshots, "monitor-topics");
+  await chromium.isAccessible(page, "Topics");
   await page.goto(`${published}/#feed`);
   await page.waitForSelector("[data-line]");
   const received = await isAsTheApiSays(page, 40);
@@ -135,8 +153,10 @@ async function topics(processes) {
   const lineCard = await open(sent, "/#feed");
   await lineCard.waitForSelector("[data-sent]");
   const lineNumbers = await isAsTheApiSays(lineCard, 14);
+  const drawnLines = await chartsAreAsTheApiSays(lineCard, 3);
   const [ofPublisher, ofSubscriber, ofSender] = [await isAsTheMetricsSay(published), await isAsTheMetricsSay(subscribed), await isAsTheMetricsSay(sent)];
   done(`Topics: ${ofPublisher} counts of the publisher, ${ofSubscriber} of the subscriber and ${ofSender} of the sender are the same in the API and the metrics`);
+  done(`Topics: ${drawn} numbers of the chart of the last hour, and ${drawnLines} of that of sent lines, are the history's`);
   done(`Topics: ${written} numbers of the publisher, ${received} of its feed, ${read} of the subscriber and ${lineNumbers} of the sender are those of the API`);
 
   const config = processes.file("processes.toml");
@@ -145,12 +165,33 @@ async function topics(processes) {
   const fleet = await processes.monitorOf(processes.start(`monitor --config ${config} --monitor ${await freePort()}`));
   const all = await open(fleet);
   await all.locator("[data-process=publisher] .pill", { hasText: "ready" }).waitFor();
-  await chromium.isAccessible(all, "several processes");
+  const ofAll = await processesAreAsTheApiSays(all, 30);
   await chromium.shot(all, screenshots, "monitor-processes");
-  await all.getByLabel("Processes").getByRole("link", { name: "publisher" }).click();
+  await chromium.isAccessible(all, "several processes");
+  await all.getByLabel("Processes", { exact: true }).getByRole("link", { name: "publisher" }).click();
   await all.waitForSelector("[data-line]");
   const passedOn = await isAsTheApiSays(all, 40);
-  done(`several processes: ${passedOn} numbers of one are those of its API, through the page over all`);
+  done(`several processes: ${ofAll} texts are those of the API, and ${passedOn} numbers of one those of its API, through the page over all`);
+
+  // Nothing moves any more: the page, the API of all and the metrics of each process are equal, and so are the sums of the histories.
+  await processes.end(sender);
+  await all.goto(fleet);
+  const samples = ["tickwire_publish_written_samples_total", "tickwire_subscribe_received_samples_total"];
+  for (const [at, address] of [published, subscribed].entries()) {
+    await historyAddsUp(address, "of=topics", ({ topics: of }) => [of.reduce((sum, { samples: count }) => sum + count, 0)], async () => [metric(await metricsOf(address), samples[at])]);
+  }
+  const still = await processesAreAsTheApiSays(all, 30);
+  const cells = await all.locator("[data-topic-of]").evaluateAll((found) => found.map((cell) => [
+    cell.dataset.topicOf, cell.closest("[data-topic]").dataset.topic, cell.querySelector("[data-topic-metric=samples]").textContent,
+  ]));
+  assert.ok(cells.length >= 2);
+  for (const [name, kind, shown] of cells) {
+    const [address, exported] = name === "publisher" ? [published, samples[0]] : [subscribed, samples[1]];
+    assert.equal(Number(shown.replaceAll(",", "")), metric(await metricsOf(address), exported, { kind }), `${name} ${kind}: page and metrics`);
+  }
+  done(`several processes: ${still} texts on the page over all, ${cells.length} of which are counts of the metrics, and histories that add up to them`);
+  await all.goto(`${fleet}/?process=publisher`);
+  await all.waitForSelector("[data-line]");
 
   await processes.end(publisher);
   await reader.locator(".pill.bad", { hasText: "went without a word" }).waitFor({ timeout: 30_000 });
@@ -217,11 +258,21 @@ async function demo(processes) {
     const topicsOf = await open(address, `/?process=publisher-${transport}#topics`);
     await topicsOf.waitForSelector("[data-topic] >> text=/[1-9]/");
     await isAsTheApiSays(topicsOf, 12);
+    // The same view has the topics of the other processes beside its own.
+    await processesAreAsTheApiSays(topicsOf, 20);
+    for (const { name, bus } of named) {
+      if (bus) await topicsOf.waitForSelector(`[data-bus="${name}"]`);
+    }
+    await chromium.shot(topicsOf, screenshots, `monitor-topics-${transport}`);
+    await chromium.isAccessible(topicsOf, `topics over ${transport}`);
     assert.deepEqual(topicsOf.faults, []);
   }
   await all.waitForSelector("[data-topic=Quote] >> text=/matched 2/");
-  await chromium.isAccessible(all, "the page over all of the demo");
+  await processesAreAsTheApiSays(all, 40);
   await chromium.shot(all, screenshots, "monitor-demo");
+  await chromium.isAccessible(all, "the page over all of the demo");
+  await chromium.fitsPhone(browser, address, "/", "[data-topic=Quote]", screenshots, "monitor-phone-demo");
+  await chromium.fitsPhone(browser, address, "/?process=publisher-shm#topics", "[data-topic-of]", screenshots, "monitor-phone-topics");
   assert.deepEqual([...page.faults, ...fix.faults, ...all.faults], []);
   done("the demo shows topics over each transport beside each other, with a late subscriber");
 }

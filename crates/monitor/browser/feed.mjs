@@ -110,7 +110,7 @@ export class Feed extends Processes {
   }
 
   async begin() {
-    await this.generate(60_000);
+    await this.generate(120_000);
     await this.receive();
     await this.send();
   }

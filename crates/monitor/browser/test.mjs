@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import * as chromium from "./chromium.mjs";
 import { Feed, packetsOf, until } from "./feed.mjs";
 import { metric } from "./metrics.mjs";
+import { chartsAreAsTheApiSays, historyAddsUp } from "./history.mjs";
 import { isAsTheApiSays } from "./shown.mjs";
 
 const [, , program, screenshots] = process.argv;
@@ -89,7 +90,34 @@ async function isTrue(page) {
     assert.equal(count, metric(metrics, exported, line ? { feed: of, line: letter } : {}), `${name} ${line}`);
     compared += 1;
   }
+  // The bars of the histograms, of the line that is chosen.
+  const bars = await page.locator("[data-latency]").evaluateAll((panels) => panels.map((panel) => ({
+    name: panel.dataset.latency, at: Math.max(0, panel.querySelector("select").selectedIndex), hidden: panel.hidden, values: panel.querySelector(".histogram").values,
+  })));
+  for (const { name, at, hidden, values } of bars) {
+    const latency = channel.latencies.filter((of) => of.name === name)[at];
+    assert.equal(hidden, latency === undefined, name);
+    if (!latency) continue;
+    assert.deepEqual(values, latency.buckets, `bars of ${name}`);
+    compared += values.length;
+  }
   return compared;
+}
+
+/** The seconds of the history add up to the counts of the API and the metrics, once nothing moves any more. */
+async function historyIsTrue(page) {
+  const lines = ["a", "b"];
+  const added = await historyAddsUp(feed.address, "channel=feed", ({ packets, messages }) => [...packets, messages], async () => {
+    const [metrics, { channels: [channel] }] = [await feed.get("/metrics"), await feed.state()];
+    const counts = [
+      ...lines.map((line) => metric(metrics, "tickwire_net_received_packets_total", { feed: "incremental", line })),
+      metric(metrics, "tickwire_decode_messages_total"),
+    ];
+    const received = lines.map((line) => channel.lines.find((of) => of.feed === "incremental" && of.line === line).received_packets);
+    assert.deepEqual([...received, channel.messages], counts);
+    return counts;
+  });
+  return [await chartsAreAsTheApiSays(page, 200), added];
 }
 
 /** The ladders and best prices on the page are those of the API, once nothing moves any more. */
@@ -173,7 +201,8 @@ try {
   done(`Feed: ${charts} charts are drawn`);
   done("Feed: gaps are shown with how they were filled, and it is accessible");
   const live = await isAsTheApiSays(page, 50);
-  done(`Feed: ${live} numbers on the page are those of the API while packets come`);
+  const drawn = await chartsAreAsTheApiSays(page, 200);
+  done(`Feed: ${live} numbers on the page, and ${drawn} of its charts, are those of the API while packets come`);
 
   await page.locator(`[data-gap="${gap.id}"] a`).click();
   await page.waitForSelector(".all-bytes span.k-tid");
@@ -212,17 +241,10 @@ try {
   await isAccessible(page, "Books");
   done("Books: by keyboard, ladders are there and instruments are found");
 
-  const phone = await open({ viewport: { width: 390, height: 844 }, colorScheme: "light" });
-  await phone.goto(feed.address);
-  await phone.waitForSelector('[data-metric="messages"][data-value]');
-  const width = await phone.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(width <= 390, `a phone scrolls sideways: ${width} pixels`);
-  await phone.waitForTimeout(1500);
-  await shot(phone, "monitor-phone");
-  await isAccessible(phone, "Feed on a phone, light");
-  assert.deepEqual(phone.faults, []);
-  await phone.context().close();
-  done("Feed: fits a phone, light too");
+  for (const [view, ready] of [["feed", '[data-metric="messages"][data-value]'], ["books", ".ladder .price"], ["packets", "table.explain tbody tr"]]) {
+    await chromium.fitsPhone(browser, feed.address, `/#${view}`, ready, screenshots, `monitor-phone-${view}`);
+  }
+  done("Feed, Books and Packets fit a phone, light too");
 
   await page.goto(`${feed.address}/#feed`);
   await feed.end(feed.sender);
@@ -234,6 +256,8 @@ try {
 
   const compared = await isTrue(page);
   done(`${compared} counts on the page, in the API and in the metrics are equal`);
+  const [ofCharts, ofHistory] = await historyIsTrue(page);
+  done(`${ofCharts} numbers of charts are the history's, which adds up to ${ofHistory} counts of the API and the metrics`);
   await booksAreTrue(page);
   // No book changes any more: the charts are those of the first update.
   await isPainted(page, "Books that do not change", ["depth"]);

@@ -51,10 +51,8 @@ function show() {
   view.update(app.state);
 }
 
-/** Fetches the history of a channel once; seconds that come later are added to it. */
-function load(channel) {
-  if (histories.has(channel)) return;
-  const history = { seconds: [], bounds: [] };
+/** Fetches the history of a channel; seconds that come later are added to it. */
+function load(channel, history) {
   histories.set(channel, history);
   get(`/api/v1/history?channel=${encodeURIComponent(channel)}`).then(({ bounds_ns, seconds }) => {
     history.bounds = bounds_ns;
@@ -65,11 +63,15 @@ function load(channel) {
 }
 
 function add({ name, second }) {
-  load(name);
-  const { seconds } = app.history(name);
-  if (!second || seconds.at(-1)?.t >= second.t) return false;
+  if (!histories.has(name)) load(name, { seconds: [], bounds: [] });
+  const history = histories.get(name);
+  const { seconds } = history;
+  const last = seconds.at(-1)?.t;
+  if (!second || last >= second.t) return false;
   seconds.push(second);
   if (seconds.length > SECONDS_MAX) seconds.shift();
+  // The stream skips states that a slow page has no time for, and their seconds with them.
+  if (last < second.t - 1) load(name, history);
   return true;
 }
 
@@ -98,11 +100,17 @@ function tell(isLive) {
   root.classList.toggle("stale", !isLive);
 }
 
+/** Draws all charts again: colours or sizes have changed. */
+function redraw() {
+  app.isNewSecond = true;
+  if (view && app.state) view.update(app.state);
+  dispatchEvent(new Event("redraw"));
+}
+
 function setTheme(name) {
   document.documentElement.className = name;
   localStorage.setItem("theme", name);
-  app.isNewSecond = true;
-  if (view && app.state) view.update(app.state);
+  redraw();
 }
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 setTheme(localStorage.getItem("theme") ?? (prefersDark.matches ? "dark" : "light"));
@@ -110,10 +118,7 @@ element("theme").addEventListener("click", () =>
   setTheme(document.documentElement.className === "dark" ? "light" : "dark"));
 
 addEventListener("hashchange", () => app.state && show());
-addEventListener("resize", () => {
-  app.isNewSecond = true;
-  if (view && app.state) view.update(app.state);
-});
+addEventListener("resize", redraw);
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,4 +1,5 @@
-// Charts on canvases. Each also sets a label that tells in words what it shows.
+// Charts on canvases. Each also sets a label that tells in words what it shows. `canvas.values` has the numbers that are drawn, and
+// `data-history` names them in the API's history: tests compare them.
 
 const styles = () => getComputedStyle(document.documentElement);
 
@@ -18,8 +19,14 @@ export function prepare(canvas) {
   return { context, width, height };
 }
 
+/** Tells which seconds of the history a chart shows: all up to `last`, at most `count`. */
+export function ofHistory(canvas, member, last, count) {
+  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count });
+}
+
 /** An area chart of one series, from 0 to its highest value. */
 export function spark(canvas, values, hue) {
+  canvas.values = values;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
@@ -48,6 +55,7 @@ export function spark(canvas, values, hue) {
 
 /** A bar for each bucket, as high as its count on a logarithmic scale, with lines at quantiles. */
 export function histogram(canvas, counts, labels, marks, hue) {
+  canvas.values = counts;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
@@ -99,6 +107,7 @@ function heatColour(share) {
 
 /** A column a second and a row a bucket. */
 export function heat(canvas, columns, labels) {
+  canvas.values = columns;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;

@@ -1,6 +1,6 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
-import { spark } from "./charts.js";
+import { ofHistory, spark } from "./charts.js";
 import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 import { latency } from "./latency.js";
@@ -68,6 +68,7 @@ function line(state) {
     const at = state.line === "a" ? 0 : 1;
     const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
     spark(chart, values, state.line);
+    ofHistory(chart, `packets.${at}`, seconds.at(-1), SPARK_SECONDS);
     chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
   };
   return element;
@@ -320,6 +321,7 @@ export function feedView(root, app) {
   return {
     update(state) {
       none.hidden = state.channels.length > 0 || state.sender !== null;
+      senders.hidden = state.sender === null;
       keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
       keyed(list, state.channels, (of) => of.name, channel(app));
     },

@@ -133,7 +133,7 @@ function card(session) {
   const events = table(["Time", "Kind", "What"]);
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
-  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
+  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or 16 other sessions were active later.");
   const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open or the pointer is over it.");
   let latest = session;
   const acts = ACTS.map((act) => {
@@ -149,7 +149,7 @@ function card(session) {
       h("span", { class: "push tools" }, acts)),
     h("dl", { class: "figures" }, figures, rates),
     h("dl", { class: "stats" }, counters),
-    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
+    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, "received+sent", ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
     h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line),
     h("div", { class: "columns wide" },
       h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,

@@ -1,6 +1,6 @@
 // Distributions of times: quantiles, a histogram since the start and a heat map of the last minutes.
 
-import { heat, histogram } from "./charts.js";
+import { heat, histogram, ofHistory } from "./charts.js";
 import { figure, h, text } from "./dom.js";
 import * as format from "./format.js";
 
@@ -62,6 +62,7 @@ export function latency(title, name, buckets, hue) {
     bars.setAttribute("aria-label", words);
     map.setAttribute("aria-label", `${words}, over the last minutes`);
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
+    ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
   text(counted.querySelector("dt"), "measured");
   return element;

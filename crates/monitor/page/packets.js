@@ -121,7 +121,7 @@ export function explained(explanation) {
       part.error && h("p", { class: "error" }, part.error));
   };
   return [
-    explanation.remark && h("p", { class: "tag warn" }, explanation.remark),
+    explanation.remark && h("p", { class: "remark" }, explanation.remark),
     linked(bytes),
     moreBytes,
     h("p", { class: "legend" },

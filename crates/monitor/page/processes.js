@@ -16,7 +16,7 @@ export function chooser(all) {
 }
 
 function row({ name }) {
-  const [command, channels, rate, gaps, stale, sessions, up] = Array.from({ length: 7 }, () => h("td"));
+  const [command, channels, rate, gaps, stale, sessions, up] = ["command", "channels", "messages_per_second", "declared_gaps", "stale", "sessions", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
   for (const cell of [rate, gaps, stale]) cell.className = "num";
   const badge = h("span", { class: "pill" });
   const why = h("span", { class: "quiet" });
@@ -29,21 +29,21 @@ function row({ name }) {
     why.title = reasons.join("\n");
     text(command, of.error ? of.address : `${of.command} ${of.version}`);
     text(channels, of.channels.map((channel) => `${channel.name}: ${format.words(channel.status)}`).join(", "));
-    const sum = (member) => format.count(of.channels.reduce((sum, channel) => sum + channel[member], 0));
-    text(rate, of.channels.length ? sum("messages_per_second") : "");
-    text(gaps, of.channels.length ? sum("declared_gaps") : "");
-    text(stale, of.channels.length ? sum("stale") : "");
+    const sum = (member) => of.channels.reduce((sum, channel) => sum + channel[member], 0);
+    text(rate, of.channels.length ? format.rate(sum("messages_per_second")) : "");
+    text(gaps, of.channels.length ? format.count(sum("declared_gaps")) : "");
+    text(stale, of.channels.length ? format.count(sum("stale")) : "");
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
     text(up, of.error ? "" : format.span(of.uptime_ms));
   };
   return element;
 }
 
-/** What is shown of a topic in one process. */
-function topicCell() {
+/** What is shown of a topic in the process `name`. */
+function topicCell(name) {
   const [samples, rate, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((member) => h("span", { "data-topic-metric": member }));
   const behind = h("span", {}, ", backlog ", backlog);
-  const element = h("td", { class: "num" }, samples, h("div", { class: "quiet" }, rate, "/s, matched ", matched, behind));
+  const element = h("td", { class: "num", "data-topic-of": name }, samples, h("div", { class: "quiet" }, rate, "/s, matched ", matched, behind));
   element.update = (topic) => {
     text(samples, format.count(topic?.samples));
     text(rate, format.rate(topic?.samples_per_second));
@@ -56,8 +56,8 @@ function topicCell() {
 
 /** The topics of all processes: a column for each process that writes or reads any. */
 function topicsCard() {
-  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" });
-  const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics"), place);
+  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
+  const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), place);
   // A process that does not answer keeps its column, with what it said last.
   const known = new Map();
   let shown = "";
@@ -90,12 +90,28 @@ function topicsCard() {
     const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
     if (!body) return;
     keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
-      const cells = columns.map(topicCell);
+      const cells = columns.map(({ name }) => topicCell(name));
       const row = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
       row.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
       return row;
     });
   };
+  return element;
+}
+
+/** The topics of all processes that this page is over, kept up to date; nothing is shown if it is of one process alone. */
+export function topicsOfAll() {
+  const element = topicsCard();
+  const look = async () => {
+    if (!element.isConnected) return;
+    try {
+      element.update(await processes());
+    } catch {
+      // The page says itself that the connection is lost.
+    }
+    setTimeout(look, EVERY_MS);
+  };
+  if (document.documentElement.hasAttribute("data-processes")) setTimeout(look);
   return element;
 }
 

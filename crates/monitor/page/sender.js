@@ -2,6 +2,7 @@
 
 import { figure, h, keyed, text } from "./dom.js";
 import * as format from "./format.js";
+import { hour } from "./hour.js";
 
 const STATS = [
   ["packets", "sent_packets"],
@@ -37,6 +38,7 @@ export function senderCard() {
   const element = h("article", { class: "card" },
     h("div", { class: "head" }, h("h2", {}, "Packets sent")),
     lines,
+    hour("Packets", "of=sent", "lines.packets", ({ lines: of }) => of.reduce((sum, { packets }) => sum + packets, 0), "packets", "tickwire-sent.csv"),
     h("section", { class: "panel" }, h("h3", {}, "Late against the schedule"), h("dl", { class: "stats" }, late)));
   element.update = (sender) => {
     keyed(lines, sender.lines, (of) => of.line, line);

@@ -1,6 +1,6 @@
 // What was lost, on a time line: by each line alone, and by both.
 
-import { colour, prepare } from "./charts.js";
+import { colour, ofHistory, prepare } from "./charts.js";
 import { h } from "./dom.js";
 import { clock } from "./format.js";
 
@@ -10,6 +10,8 @@ const ROWS = [
   ["gap", "bad"],
 ];
 const LEFT = 52;
+/** Longest time that is shown, in seconds. */
+const SPAN_MAX = 600;
 
 /** A time line of the last seconds; a click at a gap calls `open` with it. */
 export function timeline(open) {
@@ -38,7 +40,7 @@ export function timeline(open) {
     const drawing = prepare(canvas);
     if (!drawing) return;
     const { context, width, height } = drawing;
-    const span = Math.max(120, Math.min(600, seconds.length + 5));
+    const span = Math.max(120, Math.min(SPAN_MAX, seconds.length + 5));
     const x = (ms) => LEFT + (1 - (nowMs - ms) / 1000 / span) * (width - LEFT - 8);
     const tall = (height - 18) / ROWS.length;
     context.font = "11px system-ui, sans-serif";
@@ -50,7 +52,10 @@ export function timeline(open) {
       context.fillRect(LEFT, row * tall + 2, width - LEFT, tall - 4);
     });
     const step = Math.max(2, (width - LEFT) / span - 0.5);
-    for (const second of seconds) {
+    const drawn = seconds.slice(-SPAN_MAX);
+    canvas.values = drawn.map(({ lost }) => lost);
+    ofHistory(canvas, "lost", drawn.at(-1), SPAN_MAX);
+    for (const second of drawn) {
       const at = x(second.t * 1000 + 500);
       if (at < LEFT) continue;
       second.lost.forEach((lost, line) => {

@@ -3,6 +3,7 @@
 import { className, figure, h, keyed, table, text } from "./dom.js";
 import * as format from "./format.js";
 import { hour } from "./hour.js";
+import { topicsOfAll } from "./processes.js";
 
 const LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
 const STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
@@ -59,7 +60,7 @@ function busCard(bus) {
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
-    hour("Samples", "of=topics", ({ topics }) => topics.reduce((sum, { samples }) => sum + samples, 0), "samples", `tickwire-${bus.role}.csv`),
+    hour("Samples", "of=topics", "topics.samples", ({ topics }) => topics.reduce((sum, { samples }) => sum + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers);
   element.update = (bus) => {
     text(badge, bus.status);
@@ -81,7 +82,8 @@ function busCard(bus) {
 export function topicsView(root) {
   const none = h("p", { class: "card empty" }, "This process has no topics.");
   const list = h("div", { class: "stack" });
-  root.replaceChildren(none, list);
+  // Beside the topics of this process, such as those of the other transport.
+  root.replaceChildren(none, list, topicsOfAll());
   return {
     update({ bus, process }) {
       none.hidden = Boolean(bus);

@@ -234,7 +234,11 @@ function prepare(canvas) {
   context.clearRect(0, 0, width, height);
   return { context, width, height };
 }
+function ofHistory(canvas, member, last, count2) {
+  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count2 });
+}
 function spark(canvas, values, hue) {
+  canvas.values = values;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
@@ -261,6 +265,7 @@ function spark(canvas, values, hue) {
   context.globalAlpha = 1;
 }
 function histogram(canvas, counts, labels, marks, hue) {
+  canvas.values = counts;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
@@ -315,6 +320,7 @@ function heatColour(share) {
   return `rgb(${mix.join(" ")})`;
 }
 function heat(canvas, columns, labels) {
+  canvas.values = columns;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
@@ -603,14 +609,15 @@ function booksView(root2, app2, [wantedChannel] = []) {
 }
 
 // hour.js
-var SHOWN = 600;
+var SHOWN = 3600;
 var EVERY_MS = 5e3;
+var OVERLAP = 10;
 function isSeen(element2) {
   const { top, bottom } = element2.getBoundingClientRect();
   return !document.hidden && bottom > 0 && top < innerHeight;
 }
-function hour(title, query, value, unit, file) {
-  const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title });
+function hour(title, query, member, value, unit, file) {
+  const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title, "data-query": query });
   const now = h("small", { class: "quiet" });
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const save = async () => {
@@ -635,19 +642,31 @@ function hour(title, query, value, unit, file) {
     failure,
     canvas
   );
-  const show2 = (seconds) => {
+  let seconds = [];
+  let askedAt = 0;
+  const show2 = () => {
     const values = seconds.map(value);
     spark(canvas, values, "a");
+    ofHistory(canvas, member, seconds.at(-1), SHOWN);
     const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
     text(now, since ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(since * 1e3)}` : "");
     canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+  };
+  const ask = async (count2) => {
+    const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count2}`);
+    const isWhole = count2 === SHOWN || answer2[0]?.t <= seconds.at(-1)?.t;
+    if (!isWhole) return ask(SHOWN);
+    seconds = [...count2 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
   };
   const look = async () => {
     if (!element2.isConnected) return;
     if (isSeen(element2)) {
       try {
-        const answer2 = await get(`/api/v1/history?${query}&seconds=${SHOWN}`);
-        if (element2.isConnected) show2(answer2.seconds);
+        const begun = performance.now();
+        const missed = Math.ceil((begun - askedAt) / 1e3) + OVERLAP;
+        await ask(seconds.length && missed < SHOWN ? missed : SHOWN);
+        askedAt = begun;
+        if (element2.isConnected) show2();
       } catch (error) {
         text(now, `No history: ${error.message}`);
       }
@@ -655,7 +674,136 @@ function hour(title, query, value, unit, file) {
     setTimeout(look, EVERY_MS);
   };
   setTimeout(look);
+  const redraw2 = () => element2.isConnected ? show2() : removeEventListener("redraw", redraw2);
+  addEventListener("redraw", redraw2);
   return element2;
+}
+
+// processes.js
+var EVERY_MS2 = 1e3;
+var address = (name) => name ? `?process=${encodeURIComponent(name)}` : location.pathname;
+function chooser(all) {
+  const select = h(
+    "select",
+    { "aria-label": "Process", change: () => {
+      location.href = address(select.value);
+    } },
+    h("option", { value: "", selected: !process }, "All processes"),
+    all.map(({ name }) => h("option", { value: name, selected: name === process }, name))
+  );
+  return select;
+}
+function row2({ name }) {
+  const [command, channels, rate2, gaps, stale, sessions, up] = ["command", "channels", "messages_per_second", "declared_gaps", "stale", "sessions", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
+  for (const cell of [rate2, gaps, stale]) cell.className = "num";
+  const badge = h("span", { class: "pill" });
+  const why = h("span", { class: "quiet" });
+  const element2 = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate2, gaps, stale, sessions, up);
+  element2.update = (of) => {
+    const reasons = of.error ? [of.error] : of.not_ready;
+    text(badge, of.error ? "no answer" : reasons.length ? "not ready" : "ready");
+    className(badge, of.error ? "pill bad" : reasons.length ? "pill warn" : "pill good");
+    text(why, reasons.slice(0, 2).join("; "));
+    why.title = reasons.join("\n");
+    text(command, of.error ? of.address : `${of.command} ${of.version}`);
+    text(channels, of.channels.map((channel2) => `${channel2.name}: ${words(channel2.status)}`).join(", "));
+    const sum2 = (member) => of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0);
+    text(rate2, of.channels.length ? rate(sum2("messages_per_second")) : "");
+    text(gaps, of.channels.length ? count(sum2("declared_gaps")) : "");
+    text(stale, of.channels.length ? count(sum2("stale")) : "");
+    text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
+    text(up, of.error ? "" : span(of.uptime_ms));
+  };
+  return element2;
+}
+function topicCell(name) {
+  const [samples, rate2, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((member) => h("span", { "data-topic-metric": member }));
+  const behind = h("span", {}, ", backlog ", backlog);
+  const element2 = h("td", { class: "num", "data-topic-of": name }, samples, h("div", { class: "quiet" }, rate2, "/s, matched ", matched, behind));
+  element2.update = (topic) => {
+    text(samples, count(topic?.samples));
+    text(rate2, rate(topic?.samples_per_second));
+    text(matched, count(topic?.matched));
+    text(backlog, count(topic?.backlog_samples));
+    behind.hidden = topic?.backlog_samples == null;
+  };
+  return element2;
+}
+function topicsCard() {
+  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
+  const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), place);
+  const known = /* @__PURE__ */ new Map();
+  let shown = "";
+  let heads = [];
+  let body;
+  element2.update = (processes2) => {
+    for (const { name, bus } of processes2) if (bus) known.set(name, bus);
+    const columns = processes2.filter(({ name }) => known.has(name));
+    const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
+    if (names !== shown) {
+      shown = names;
+      heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
+      const head = ({ badge, late, name }) => {
+        const { role, transport } = known.get(name);
+        return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
+      };
+      body = h("tbody");
+      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+    }
+    element2.hidden = columns.length === 0;
+    heads.forEach(({ badge, late }, at) => {
+      const { error, name } = columns[at];
+      const { status, role, late_joiners: count2 } = known.get(name);
+      text(badge, error ? "no answer" : status);
+      className(badge, `pill ${error || status === "stalled" ? "bad" : status === "live" ? "good" : "warn"}`);
+      text(late, role === "publisher" ? `late joiners: ${count(count2)}` : "");
+    });
+    const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
+    const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
+    if (!body) return;
+    keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
+      const cells = columns.map(({ name }) => topicCell(name));
+      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
+      row3.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
+      return row3;
+    });
+  };
+  return element2;
+}
+function topicsOfAll() {
+  const element2 = topicsCard();
+  const look = async () => {
+    if (!element2.isConnected) return;
+    try {
+      element2.update(await processes());
+    } catch {
+    }
+    setTimeout(look, EVERY_MS2);
+  };
+  if (document.documentElement.hasAttribute("data-processes")) setTimeout(look);
+  return element2;
+}
+function overview(root2, tell2) {
+  const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  const topics = topicsCard();
+  root2.replaceChildren(h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "Processes"),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
+  ), topics);
+  const look = async () => {
+    try {
+      const known = await processes();
+      keyed(all.body, known, ({ name }) => name, row2);
+      topics.update(known);
+      tell2(true, known.filter((of) => of.error || of.not_ready.length).length);
+    } catch {
+      tell2(false, 0);
+    }
+    setTimeout(look, EVERY_MS2);
+  };
+  look();
 }
 
 // topics.js
@@ -710,7 +858,7 @@ function busCard(bus) {
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
-    hour("Samples", "of=topics", ({ topics: topics2 }) => topics2.reduce((sum2, { samples }) => sum2 + samples, 0), "samples", `tickwire-${bus.role}.csv`),
+    hour("Samples", "of=topics", "topics.samples", ({ topics: topics2 }) => topics2.reduce((sum2, { samples }) => sum2 + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers
   );
   element2.update = (bus2) => {
@@ -731,7 +879,7 @@ function busCard(bus) {
 function topicsView(root2) {
   const none = h("p", { class: "card empty" }, "This process has no topics.");
   const list = h("div", { class: "stack" });
-  root2.replaceChildren(none, list);
+  root2.replaceChildren(none, list, topicsOfAll());
   return {
     update({ bus, process: process2 }) {
       none.hidden = Boolean(bus);
@@ -794,6 +942,7 @@ function latency(title, name, buckets, hue) {
     bars.setAttribute("aria-label", words2);
     map.setAttribute("aria-label", `${words2}, over the last minutes`);
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
+    ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
   text(counted.querySelector("dt"), "measured");
   return element2;
@@ -836,6 +985,7 @@ function senderCard() {
     { class: "card" },
     h("div", { class: "head" }, h("h2", {}, "Packets sent")),
     lines,
+    hour("Packets", "of=sent", "lines.packets", ({ lines: of }) => of.reduce((sum2, { packets }) => sum2 + packets, 0), "packets", "tickwire-sent.csv"),
     h("section", { class: "panel" }, h("h3", {}, "Late against the schedule"), h("dl", { class: "stats" }, late))
   );
   element2.update = (sender) => {
@@ -852,6 +1002,7 @@ var ROWS = [
   ["gap", "bad"]
 ];
 var LEFT = 52;
+var SPAN_MAX = 600;
 function timeline(open2) {
   const canvas = h("canvas", { class: "time", role: "img" });
   const element2 = h(
@@ -878,7 +1029,7 @@ function timeline(open2) {
     const drawing = prepare(canvas);
     if (!drawing) return;
     const { context, width, height } = drawing;
-    const span2 = Math.max(120, Math.min(600, seconds.length + 5));
+    const span2 = Math.max(120, Math.min(SPAN_MAX, seconds.length + 5));
     const x = (ms) => LEFT + (1 - (nowMs - ms) / 1e3 / span2) * (width - LEFT - 8);
     const tall = (height - 18) / ROWS.length;
     context.font = "11px system-ui, sans-serif";
@@ -890,7 +1041,10 @@ function timeline(open2) {
       context.fillRect(LEFT, row3 * tall + 2, width - LEFT, tall - 4);
     });
     const step = Math.max(2, (width - LEFT) / span2 - 0.5);
-    for (const second of seconds) {
+    const drawn = seconds.slice(-SPAN_MAX);
+    canvas.values = drawn.map(({ lost }) => lost);
+    ofHistory(canvas, "lost", drawn.at(-1), SPAN_MAX);
+    for (const second of drawn) {
       const at = x(second.t * 1e3 + 500);
       if (at < LEFT) continue;
       second.lost.forEach((lost, line3) => {
@@ -1007,6 +1161,7 @@ function line2(state) {
     const at = state2.line === "a" ? 0 : 1;
     const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
     spark(chart, values, state2.line);
+    ofHistory(chart, `packets.${at}`, seconds.at(-1), SPARK_SECONDS);
     chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
   };
   return element2;
@@ -1259,6 +1414,7 @@ function feedView(root2, app2) {
   return {
     update(state) {
       none.hidden = state.channels.length > 0 || state.sender !== null;
+      senders.hidden = state.sender === null;
       keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
       keyed(list, state.channels, (of) => of.name, channel(app2));
     },
@@ -1402,7 +1558,7 @@ function card(session) {
   const events2 = table(["Time", "Kind", "What"]);
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
-  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or the session keeps none for the monitor.");
+  const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or 16 other sessions were active later.");
   const held = h("p", { class: "quiet", hidden: true }, "The list is held while a message is open or the pointer is over it.");
   let latest = session;
   const acts = ACTS.map((act) => {
@@ -1426,7 +1582,7 @@ function card(session) {
     ),
     h("dl", { class: "figures" }, figures, rates),
     h("dl", { class: "stats" }, counters),
-    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
+    hour("Messages", `of=session&session=${encodeURIComponent(session.name)}`, "received+sent", ({ received, sent }) => received + sent, "messages", `tickwire-${session.name}.csv`),
     h("section", { class: "panel" }, h("h3", {}, "Resends and resets"), line3),
     h(
       "div",
@@ -1594,7 +1750,7 @@ function explained(explanation) {
     );
   };
   return [
-    explanation.remark && h("p", { class: "tag warn" }, explanation.remark),
+    explanation.remark && h("p", { class: "remark" }, explanation.remark),
     linked(bytes2),
     moreBytes,
     h(
@@ -1767,120 +1923,6 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   }, close: source };
 }
 
-// processes.js
-var EVERY_MS2 = 1e3;
-var address = (name) => name ? `?process=${encodeURIComponent(name)}` : location.pathname;
-function chooser(all) {
-  const select = h(
-    "select",
-    { "aria-label": "Process", change: () => {
-      location.href = address(select.value);
-    } },
-    h("option", { value: "", selected: !process }, "All processes"),
-    all.map(({ name }) => h("option", { value: name, selected: name === process }, name))
-  );
-  return select;
-}
-function row2({ name }) {
-  const [command, channels, rate2, gaps, stale, sessions, up] = Array.from({ length: 7 }, () => h("td"));
-  for (const cell of [rate2, gaps, stale]) cell.className = "num";
-  const badge = h("span", { class: "pill" });
-  const why = h("span", { class: "quiet" });
-  const element2 = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate2, gaps, stale, sessions, up);
-  element2.update = (of) => {
-    const reasons = of.error ? [of.error] : of.not_ready;
-    text(badge, of.error ? "no answer" : reasons.length ? "not ready" : "ready");
-    className(badge, of.error ? "pill bad" : reasons.length ? "pill warn" : "pill good");
-    text(why, reasons.slice(0, 2).join("; "));
-    why.title = reasons.join("\n");
-    text(command, of.error ? of.address : `${of.command} ${of.version}`);
-    text(channels, of.channels.map((channel2) => `${channel2.name}: ${words(channel2.status)}`).join(", "));
-    const sum2 = (member) => count(of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0));
-    text(rate2, of.channels.length ? sum2("messages_per_second") : "");
-    text(gaps, of.channels.length ? sum2("declared_gaps") : "");
-    text(stale, of.channels.length ? sum2("stale") : "");
-    text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
-    text(up, of.error ? "" : span(of.uptime_ms));
-  };
-  return element2;
-}
-function topicCell() {
-  const [samples, rate2, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((member) => h("span", { "data-topic-metric": member }));
-  const behind = h("span", {}, ", backlog ", backlog);
-  const element2 = h("td", { class: "num" }, samples, h("div", { class: "quiet" }, rate2, "/s, matched ", matched, behind));
-  element2.update = (topic) => {
-    text(samples, count(topic?.samples));
-    text(rate2, rate(topic?.samples_per_second));
-    text(matched, count(topic?.matched));
-    text(backlog, count(topic?.backlog_samples));
-    behind.hidden = topic?.backlog_samples == null;
-  };
-  return element2;
-}
-function topicsCard() {
-  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" });
-  const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics"), place);
-  const known = /* @__PURE__ */ new Map();
-  let shown = "";
-  let heads = [];
-  let body;
-  element2.update = (processes2) => {
-    for (const { name, bus } of processes2) if (bus) known.set(name, bus);
-    const columns = processes2.filter(({ name }) => known.has(name));
-    const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
-    if (names !== shown) {
-      shown = names;
-      heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
-      const head = ({ badge, late, name }) => {
-        const { role, transport } = known.get(name);
-        return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
-      };
-      body = h("tbody");
-      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
-    }
-    element2.hidden = columns.length === 0;
-    heads.forEach(({ badge, late }, at) => {
-      const { error, name } = columns[at];
-      const { status, role, late_joiners: count2 } = known.get(name);
-      text(badge, error ? "no answer" : status);
-      className(badge, `pill ${error || status === "stalled" ? "bad" : status === "live" ? "good" : "warn"}`);
-      text(late, role === "publisher" ? `late joiners: ${count(count2)}` : "");
-    });
-    const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
-    const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
-    if (!body) return;
-    keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
-      const cells = columns.map(topicCell);
-      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
-      row3.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
-      return row3;
-    });
-  };
-  return element2;
-}
-function overview(root2, tell2) {
-  const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
-  const topics = topicsCard();
-  root2.replaceChildren(h(
-    "section",
-    { class: "card" },
-    h("h2", {}, "Processes"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
-  ), topics);
-  const look = async () => {
-    try {
-      const known = await processes();
-      keyed(all.body, known, ({ name }) => name, row2);
-      topics.update(known);
-      tell2(true, known.filter((of) => of.error || of.not_ready.length).length);
-    } catch {
-      tell2(false, 0);
-    }
-    setTimeout(look, EVERY_MS2);
-  };
-  look();
-}
-
 // app.js
 var SECONDS_MAX = 3600;
 var VIEWS = [
@@ -1916,9 +1958,7 @@ function show() {
   app.isNewSecond = true;
   view.update(app.state);
 }
-function load(channel2) {
-  if (histories.has(channel2)) return;
-  const history2 = { seconds: [], bounds: [] };
+function load(channel2, history2) {
   histories.set(channel2, history2);
   get(`/api/v1/history?channel=${encodeURIComponent(channel2)}`).then(({ bounds_ns, seconds }) => {
     history2.bounds = bounds_ns;
@@ -1928,11 +1968,14 @@ function load(channel2) {
   }, () => histories.delete(channel2));
 }
 function add({ name, second }) {
-  load(name);
-  const { seconds } = app.history(name);
-  if (!second || seconds.at(-1)?.t >= second.t) return false;
+  if (!histories.has(name)) load(name, { seconds: [], bounds: [] });
+  const history2 = histories.get(name);
+  const { seconds } = history2;
+  const last = seconds.at(-1)?.t;
+  if (!second || last >= second.t) return false;
   seconds.push(second);
   if (seconds.length > SECONDS_MAX) seconds.shift();
+  if (last < second.t - 1) load(name, history2);
   return true;
 }
 function take(state) {
@@ -1957,20 +2000,21 @@ function tell(isLive) {
   className(connection, isLive ? "pill good" : "pill bad");
   root.classList.toggle("stale", !isLive);
 }
+function redraw() {
+  app.isNewSecond = true;
+  if (view && app.state) view.update(app.state);
+  dispatchEvent(new Event("redraw"));
+}
 function setTheme(name) {
   document.documentElement.className = name;
   localStorage.setItem("theme", name);
-  app.isNewSecond = true;
-  if (view && app.state) view.update(app.state);
+  redraw();
 }
 var prefersDark = matchMedia("(prefers-color-scheme: dark)");
 setTheme(localStorage.getItem("theme") ?? (prefersDark.matches ? "dark" : "light"));
 element("theme").addEventListener("click", () => setTheme(document.documentElement.className === "dark" ? "light" : "dark"));
 addEventListener("hashchange", () => app.state && show());
-addEventListener("resize", () => {
-  app.isNewSecond = true;
-  if (view && app.state) view.update(app.state);
-});
+addEventListener("resize", redraw);
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
