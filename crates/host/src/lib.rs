@@ -35,7 +35,7 @@ mod throttle;
 mod wait;
 
 pub use error::{Action, Error};
-pub use idle::idle_setting;
+pub use idle::{IdleSetting, idle_setting};
 pub use stop::Stop;
 pub use throttle::Throttle;
 pub use wait::{Step, Wait, Waiting};

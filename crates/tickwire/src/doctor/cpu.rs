@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use super::machine::Machine;
+use tickwire_host::IdleSetting;
 
 const CPU: &str = "sys/devices/system/cpu";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
@@ -20,14 +21,32 @@ pub fn examine(machine: &Machine) -> Vec<Finding> {
 /// Examines how deeply an idle CPU sleeps: a blocked thread waits until the CPU is awake.
 fn idle(machine: &Machine) -> Finding {
     let name = "idle CPUs";
-    let command_line = machine.text("proc/cmdline").unwrap_or_default();
-    if command_line.split(' ').any(|word| word == "idle=poll") {
-        return Finding::good(name, "idle=poll", "idle CPUs never sleep");
-    }
-    let driver = machine.text(&format!("{CPU}/cpuidle/current_driver"));
-    if driver.as_deref() == Some("haltpoll") {
-        return halt_polling(machine);
-    }
+    let setting = IdleSetting::read(|path| machine.text(path));
+    let driver = match &setting {
+        IdleSetting::Poll => {
+            return Finding::good(name, setting.to_string(), "idle CPUs never sleep");
+        }
+        IdleSetting::HaltPoll { poll_ns: 0, .. } => {
+            let change = format!("--spin, or: echo 200000 > /{HALT_POLL}");
+            return halting(setting.to_string(), change);
+        }
+        IdleSetting::HaltPoll { .. } => {
+            return Finding::good(
+                name,
+                setting.to_string(),
+                "idle virtual CPUs look for work for that long before they halt",
+            );
+        }
+        IdleSetting::Driver { driver, .. } if driver == "haltpoll" => {
+            // The driver itself only halts; polling is its governor's.
+            let governor = format!("/{CPU}/cpuidle/current_governor");
+            let change =
+                format!("--spin, or: echo haltpoll > {governor}; echo 200000 > /{HALT_POLL}");
+            return halting(setting.to_string(), change);
+        }
+        IdleSetting::Driver { driver, .. } => Some(driver),
+        IdleSetting::NoDriver | IdleSetting::Unknown => None,
+    };
     let states = machine.names(&format!("{CPU}/cpu0/cpuidle"), "state");
     let deepest =
         states.iter().filter_map(|state| sleep_state(machine, state)).max_by_key(|(us, _)| *us);
@@ -63,23 +82,14 @@ fn sleep_state(machine: &Machine, state: &str) -> Option<(u64, String)> {
     Some((machine.number(&of("latency"))?, machine.text(&of("name"))?))
 }
 
-/// Examines halt polling: without it the host must re-enter a virtual CPU that halted.
-fn halt_polling(machine: &Machine) -> Finding {
-    let name = "idle CPUs";
-    match machine.number(HALT_POLL) {
-        Some(0) => Finding::costs(
-            name,
-            "haltpoll, guest_halt_poll_ns 0",
-            "a blocked thread wakes 35 us later: UDP from one CPU to another took 37.9 us instead of 3.5 (p50)",
-            format!("--spin, or: echo 200000 > /{HALT_POLL}"),
-        ),
-        Some(ns) => Finding::good(
-            name,
-            format!("haltpoll, guest_halt_poll_ns {ns}"),
-            "idle virtual CPUs look for work for that long before they halt",
-        ),
-        None => Finding::unknown(name, "haltpoll without its parameter", "--spin"),
-    }
+/// Finding for virtual CPUs that halt at once: the host must re-enter a CPU that halted.
+fn halting(found: String, change: String) -> Finding {
+    Finding::costs(
+        "idle CPUs",
+        found,
+        "a blocked thread wakes 35 us later: UDP from one CPU to another took 37.9 us instead of 3.5 (p50)",
+        change,
+    )
 }
 
 /// Examines how quickly a CPU reaches its full frequency.

@@ -37,21 +37,31 @@ impl Drop for Tree {
 }
 
 const IDLE: &str = "sys/devices/system/cpu/cpuidle/current_driver";
+const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
 const STATES: &str = "sys/devices/system/cpu/cpu0/cpuidle";
 
 #[test]
 fn a_guest_that_halts_at_once_is_told_what_it_costs() {
     let halt_poll = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
-    let machine = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0")]);
-    let Finding { effect, cost, change, .. } = machine.finding("idle CPUs");
+    let guest = |governor, poll_ns, command_line| {
+        let files = [
+            (IDLE, "haltpoll"),
+            (GOVERNOR, governor),
+            (halt_poll, poll_ns),
+            ("proc/cmdline", command_line),
+        ];
+        Tree::new(&files).finding("idle CPUs")
+    };
+    let Finding { effect, cost, change, .. } = guest("haltpoll", "0", "quiet");
     assert_eq!(effect, LatencyEffect::Costs);
     assert!(cost.contains("37.9 us instead of 3.5"), "{cost}");
     assert!(change.contains("echo 200000 > /sys/module/haltpoll/"), "{change}");
-    let polling = Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "200000")]);
-    assert_eq!(polling.finding("idle CPUs").effect, LatencyEffect::Good);
-    let awake =
-        Tree::new(&[(IDLE, "haltpoll"), (halt_poll, "0"), ("proc/cmdline", "quiet idle=poll")]);
-    assert_eq!(awake.finding("idle CPUs").effect, LatencyEffect::Good);
+    assert_eq!(guest("haltpoll", "200000", "quiet").effect, LatencyEffect::Good);
+    assert_eq!(guest("haltpoll", "0", "quiet idle=poll").effect, LatencyEffect::Good);
+    // Another governor does not poll, whatever the parameter is.
+    let Finding { effect, found, change, .. } = guest("menu", "200000", "quiet");
+    assert_eq!((effect, found.as_str()), (LatencyEffect::Costs, "haltpoll, governor menu"));
+    assert!(change.contains("echo haltpoll > /sys/devices/system/cpu/cpuidle/"), "{change}");
 }
 
 #[test]
