@@ -1,19 +1,28 @@
 //! CPU affinity of threads.
+//!
+//! A new thread inherits the affinity of the thread that starts it. A loop that is pinned to its CPU therefore starts its
+//! background work with [`spawn_background`]; otherwise that work would take turns with the loop.
 
 use std::io;
+use std::sync::OnceLock;
+use std::thread::{Builder, JoinHandle};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+
+/// CPUs on which the first thread to be pinned could run before.
+static BEFORE: OnceLock<CpuSet> = OnceLock::new();
 
 /// Pins the calling thread to one CPU, counted from 0.
 ///
 /// # Errors
 /// The operating system's error: the CPU does not exist, or this process may not use it.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    BEFORE.get_or_init(|| allowed);
     let mut set = CpuSet::new();
     let pinned = set.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
     pinned.map_err(|error| {
-        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
         let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or_default();
         let allowed: Vec<String> =
             (0..CpuSet::count()).filter(is_allowed).map(|cpu| cpu.to_string()).collect();
@@ -22,9 +31,46 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     })
 }
 
+/// Lets the calling thread run on all CPUs that this process could use before its first thread was pinned; does nothing
+/// if none was.
+pub fn unpin_current_thread() {
+    if let Some(before) = BEFORE.get() {
+        // It fails only if none of these CPUs may be used any more; then the thread stays where it is.
+        let _ = sched_setaffinity(Pid::from_raw(0), before);
+    }
+}
+
+/// Starts a thread for background work: it is not bound to the CPU to which the calling thread is pinned.
+///
+/// # Errors
+/// The operating system's error if it refuses the thread.
+pub fn spawn_background<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    Builder::new().name(name.to_owned()).spawn(move || {
+        unpin_current_thread();
+        work()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn background_work_of_a_pinned_thread_may_run_on_all_cpus() {
+        let allowed = || sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let before = allowed();
+        let cpu = (0..CpuSet::count()).find(|&cpu| before.is_set(cpu).unwrap()).unwrap();
+        let pinned = std::thread::spawn(move || {
+            pin_current_thread(cpu).unwrap();
+            let inherited = std::thread::spawn(allowed).join().unwrap();
+            (allowed(), inherited, spawn_background("work", allowed).unwrap().join().unwrap())
+        });
+        let (pinned, inherited, background) = pinned.join().unwrap();
+        assert_eq!((pinned, background), (inherited, before));
+    }
 
     #[test]
     fn a_pinned_thread_may_run_on_that_cpu_alone() {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use tickwire_feed::board::Board;
+use tickwire_host::affinity::spawn_background;
 use tickwire_host::clock::monotonic_ns;
 use tickwire_telemetry::metrics::Distribution;
 use tickwire_telemetry::spans::SpanSink;
@@ -137,7 +138,7 @@ impl MonitorBuilder {
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, stopped) = (shared.clone(), stop.clone());
         let run = move || collect(&of_thread, &stopped);
-        let thread = thread::Builder::new().name("monitor".to_owned()).spawn(run)?;
+        let thread = spawn_background("monitor", run)?;
         Ok(Monitor { shared, administration: self.administration, stop, thread: Some(thread) })
     }
 }

@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
+use crate::affinity::spawn_background;
 use crate::{Action, Error};
 
 /// Default interval between checks.
@@ -99,8 +100,8 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
                 }
             }
         };
-        let builder = std::thread::Builder::new().name("file-watch".to_owned());
-        let thread = builder.spawn(run).map_err(|source| Error::of(Action::StartWatch, source))?;
+        let thread = spawn_background("file-watch", run);
+        let thread = thread.map_err(|source| Error::of(Action::StartWatch, source))?;
         Ok(Self { looks: Some(looks), prepared, thread: Some(thread) })
     }
 

@@ -21,6 +21,7 @@ use tickwire_feed::replay::{
     ReplayClient, ReplayCounters, ReplayEvent, ReplayFailure, ReplayOptions,
 };
 
+use crate::affinity::spawn_background;
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::{Action, Error};
 
@@ -121,8 +122,7 @@ impl TcpReplay {
             epoch: 0,
             shared: shared.clone(),
         };
-        let builder = std::thread::Builder::new().name("tcp-replay".to_owned());
-        let thread = builder.spawn(move || driver.run()).map_err(failed)?;
+        let thread = spawn_background("tcp-replay", move || driver.run()).map_err(failed)?;
         Ok(Self { commands, events, waker, shared, epoch: 0, thread: Some(thread) })
     }
 

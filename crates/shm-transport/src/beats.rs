@@ -3,8 +3,8 @@
 use crate::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
+use tickwire_host::affinity::spawn_background;
 use tickwire_shm::Pulse;
 
 /// Time between two heartbeats. After three seconds without one, readers report the writer as gone.
@@ -18,8 +18,7 @@ impl Beats {
     /// Starts the thread.
     pub fn start() -> Result<Self, Error> {
         let (added, pulses) = channel();
-        let thread = thread::Builder::new().name("shm-beats".to_owned());
-        thread.spawn(move || beat_all(&pulses)).map_err(Error::Thread)?;
+        spawn_background("shm-beats", move || beat_all(&pulses)).map_err(Error::Thread)?;
         Ok(Self(added))
     }
 

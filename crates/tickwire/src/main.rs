@@ -61,6 +61,8 @@ use left_out::export;
 #[cfg(not(feature = "top"))]
 use left_out::top;
 use std::process::ExitCode;
+use tickwire_fast::TierUp;
+use tickwire_host::affinity::unpin_current_thread;
 
 fn main() -> ExitCode {
     let arguments = match old_options::rewrite(std::env::args_os()) {
@@ -73,6 +75,8 @@ fn main() -> ExitCode {
     let matches = examples::command_line().get_matches_from(arguments);
     let command_line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let begun = logs::begin(command_line.log.as_deref(), command_line.log_format);
+    // A compile thread does not stay on the CPU to which `--cpu` has pinned the decoding thread.
+    TierUp::on_thread_start(unpin_current_thread);
     match begun.and_then(|()| run(command_line.command)) {
         Ok(outcome) => outcome.into(),
         Err(failure) => {

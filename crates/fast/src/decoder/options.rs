@@ -4,6 +4,7 @@ use crate::limits::Limits;
 use crate::options::setters;
 use crate::template::TemplateId;
 use crate::wire::Conformance;
+use std::sync::OnceLock;
 
 /// When dictionaries are reset.
 ///
@@ -55,7 +56,22 @@ impl TierUp {
     /// Messages of a template after which machine code has saved about as much time as compiling
     /// takes.
     pub const MESSAGES: u32 = 1 << 16;
+
+    /// Sets a function that each thread of [`OnThread`](Self::OnThread) calls before it compiles. A
+    /// new thread inherits the CPU affinity of the decoding thread, so a program that pins that
+    /// thread lets the compiler run on other CPUs here. Only the first call in a process counts.
+    pub fn on_thread_start(start: fn()) {
+        let _ = THREAD_START.set(start);
+    }
+
+    /// The function of [`on_thread_start`](Self::on_thread_start).
+    #[cfg(vectors)]
+    pub(super) fn thread_start() -> fn() {
+        THREAD_START.get().copied().unwrap_or(|| ())
+    }
 }
+
+static THREAD_START: OnceLock<fn()> = OnceLock::new();
 
 impl Default for TierUp {
     fn default() -> Self {

@@ -253,7 +253,10 @@ fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): 
             let (compiled, program) = (compiled.clone(), program.clone());
             let thread = std::thread::Builder::new().name("tickwire-compile".to_owned());
             // If the thread cannot be created, the template stays without code, as documented.
-            let _ = thread.spawn(move || make(&compiled, &program));
+            let _ = thread.spawn(move || {
+                TierUp::thread_start()();
+                make(&compiled, &program);
+            });
         }
     }
 }

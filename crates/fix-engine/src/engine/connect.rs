@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use mio::net::TcpStream;
 use tickwire_fix_session::Now;
+use tickwire_host::affinity::unpin_current_thread;
 use tracing::Level;
 
 use super::super::application::Application;
@@ -37,6 +38,8 @@ type Lookup = Receiver<Vec<(SocketAddr, String)>>;
 fn look_up(hosts: Vec<(String, u16)>, engine: EngineHandle) -> Lookup {
     let (found, lookup) = sync_channel(1);
     std::thread::spawn(move || {
+        // The engine's thread may be pinned.
+        unpin_current_thread();
         let mut addresses = Vec::new();
         for (host, port) in hosts {
             // A host that cannot be resolved is skipped.

@@ -37,9 +37,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::affinity::spawn_background;
 use crate::multicast::Endpoint;
 use chunk::{CHUNK_BYTES, Chunk};
 use writer::RecordWriter;
@@ -200,8 +201,7 @@ impl Recorder {
             }
             writer.finish();
         };
-        let thread = thread::Builder::new().name("record".to_owned()).spawn(write);
-        let thread = thread.map_err(|source| RecordError {
+        let thread = spawn_background("record", write).map_err(|source| RecordError {
             path: options.directory.clone(),
             written_bytes: 0,
             source,

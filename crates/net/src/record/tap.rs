@@ -9,13 +9,14 @@ use std::error;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use super::{RecordCounters, RecordError, RecordOptions, RecordedLine, Recorder};
 use crate::Stop;
+use crate::affinity::spawn_background;
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::multicast::interface_index;
 use crate::packets::Packets;
@@ -72,8 +73,7 @@ impl TapRecorder {
         let over = Stop::new();
         let counters = Arc::new(Mutex::new(recorder.counters()));
         let mut tap = Tap { rings, recorder, over: over.clone(), counters: counters.clone() };
-        let thread = thread::Builder::new().name("tap".to_owned()).spawn(move || tap.run());
-        let thread = thread.map_err(TapError::Ring)?;
+        let thread = spawn_background("tap", move || tap.run()).map_err(TapError::Ring)?;
         Ok(Self { over, counters, thread: Some(thread) })
     }
 

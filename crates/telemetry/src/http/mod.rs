@@ -22,7 +22,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
@@ -38,6 +38,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use tickwire_host::affinity::spawn_background;
 use tickwire_host::{Action, Error};
 
 /// Most connections at the same time. One more closes the oldest of those that have sent no head of a request, or the oldest of
@@ -100,25 +101,23 @@ impl HttpServer {
             .build()
             .map_err(failed)?;
         let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new()
-            .name("http".to_owned())
-            .spawn(move || {
-                runtime.block_on(async {
-                    tokio::select! {
-                        served = accept(listener, routes, tls) => {
-                            if let Err(error) = served {
-                                tracing::error!("HTTP at {address} ends: {error}");
-                            }
+        let serve = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    served = accept(listener, routes, tls) => {
+                        if let Err(error) = served {
+                            tracing::error!("HTTP at {address} ends: {error}");
                         }
-                        // `stopped` is sent when the server is dropped.
-                        _ = stopped => {}
                     }
-                });
-                // Do not wait for unfinished work of the server, such as an explanation: it would delay the end of the
-                // process.
-                runtime.shutdown_background();
-            })
-            .map_err(failed)?;
+                    // `stopped` is sent when the server is dropped.
+                    _ = stopped => {}
+                }
+            });
+            // Do not wait for unfinished work of the server, such as an explanation: it would delay the end of the
+            // process.
+            runtime.shutdown_background();
+        };
+        let thread = spawn_background("http", serve).map_err(failed)?;
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -226,6 +225,7 @@ mod tests {
     use axum::routing::get;
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::thread;
     use std::time::Instant;
 
     fn server() -> HttpServer {

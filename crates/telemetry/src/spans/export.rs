@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use futures_executor::block_on;
@@ -19,6 +18,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLink
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tickwire_host::affinity::spawn_background;
 use ureq::http::Uri;
 use ureq::http::uri::Scheme;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -255,8 +255,7 @@ impl SpanExport {
             has_failed: false,
             _ending: ending,
         };
-        let thread = thread::Builder::new().name("spans".to_owned());
-        thread.spawn(move || exporting.run()).map_err(|error| error.to_string())?;
+        spawn_background("spans", move || exporting.run()).map_err(|error| error.to_string())?;
         Ok((Self { stop, ended }, sink))
     }
 }

@@ -21,6 +21,7 @@ use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::{
     Dynamic, Generated, HandlerConfigError, HandlerOptions, Peeked, SeqNumField, SeqNumPeek,
 };
+use tickwire_net::affinity;
 use tickwire_net::channel_settings::{define, key_tags};
 use tickwire_net::tcp_replay::TcpReplay;
 
@@ -87,7 +88,10 @@ impl Described {
     pub fn warn_of_doubt_beside(&self, packets: Vec<Vec<u8>>) -> JoinHandle<()> {
         let label = self.args.label().map(str::to_owned);
         let (program, framing) = (self.program.clone(), self.options.framing);
-        std::thread::spawn(move || doubt::warn(label.as_deref(), &packets, &program, &framing))
+        std::thread::spawn(move || {
+            affinity::unpin_current_thread();
+            doubt::warn(label.as_deref(), &packets, &program, &framing);
+        })
     }
 
     /// True if lost messages are requested from a replay service: the reception is live and the feed file
