@@ -12,7 +12,7 @@ pub const SEGMENT_MAGIC: u64 = u64::from_le_bytes(*b"TWVALUE\0");
 /// First word of a waiters file.
 pub const WAITERS_MAGIC: u64 = u64::from_le_bytes(*b"TWWAIT\0\0");
 /// Version of all layouts.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// Words of the ring file's header.
 pub mod header {
@@ -84,6 +84,9 @@ pub const NAME_BYTES_MAX: usize = 128;
 pub const HEADER_WORDS: usize = 512;
 /// Index of the first position in a waiters file, after its header; each reader that the writer counts has a word.
 pub const POSITIONS: usize = HEADER_WORDS;
+/// Index in a waiters file of the word whose bit b is set once a reader with one of the places 16b to 16b + 15 has stated a
+/// position.
+pub const POSITIONS_USED: usize = 16;
 /// Words of a slot or an entry before its bytes: lock, length and epoch, key.
 pub const CELL_HEADER_WORDS: usize = 3;
 /// Largest sample in bytes.

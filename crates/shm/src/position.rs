@@ -4,19 +4,25 @@
 //! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it, or was
 //! passed over because it did not read. Other writers do not look at positions.
 //!
+//! There are places for many more readers than most channels have. A word in the header says which of them were ever used,
+//! in groups, so that a writer looks at no others.
+//!
 //! To keep the word's cache line with the reader, a position is stated only once per eighth of the ring, and when the
 //! reader checks its writer, every 100 ms while no sample arrives. What is stated is therefore at most the true position,
 //! which is the safe direction. A writer that finds no room is a whole ring ahead of what is stated. Such a reader has at
 //! least seven eighths of the ring before it, and states its position as it reads or skips them.
 
-use crate::layout::{Geometry, POSITIONS};
-use crate::memory::{Memory, MemoryMut};
+use crate::layout::{Geometry, POSITIONS, POSITIONS_USED};
+use crate::memory::{Memory, MemoryMut, Sleep};
 
 /// Bytes of a word of the waiters file.
 pub const WORD_BYTES: usize = 8;
 
 /// Times per ring that a reader states its position. A writer looks at positions half as often.
 const PER_RING: u64 = 8;
+
+/// Places of a bit of the word [`POSITIONS_USED`].
+const PLACES_PER_BIT: u32 = 16;
 
 /// Value of the word of a reader that does not state its position.
 const UNSTATED: u64 = 0;
@@ -68,6 +74,18 @@ impl Position {
     pub fn withdraw(&self, waiters: &impl MemoryMut) {
         waiters.store(self.word, UNSTATED);
     }
+}
+
+/// Marks a place as used. A reader does so before it states its first position there.
+pub fn mark_used(waiters: &impl Sleep, place: u32) {
+    waiters.set_bits(POSITIONS_USED, 1 << (place / PLACES_PER_BIT));
+}
+
+/// Returns the places where readers have stated positions so far, and their neighbours.
+pub fn used_places<M: Memory>(waiters: &M) -> impl Iterator<Item = u32> + use<M> {
+    let used = waiters.load(POSITIONS_USED);
+    let bits = (0..u64::BITS).filter(move |bit| used >> bit & 1 != 0);
+    bits.flat_map(|bit| bit * PLACES_PER_BIT..(bit + 1) * PLACES_PER_BIT)
 }
 
 /// Returns the offset in the waiters file of the word of the reader with byte `place`.

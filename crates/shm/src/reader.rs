@@ -227,6 +227,7 @@ impl Reader {
             Err(Error::Damaged(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
+        position::mark_used(&waiters, *byte);
         let position = Position::new(&waiters, &self.geometry, *byte, self.cursor.next);
         self.stated = Some(Stated { position, waiters });
         Ok(true)

@@ -350,7 +350,7 @@ impl Engine {
     /// Returns the smallest position that a living reader states, at most that of the next sample.
     fn slowest(&self) -> Result<u64, Error> {
         let mut slowest = self.next;
-        for place in 0..READERS_COUNTED_MAX {
+        for place in position::used_places(&self.waiters) {
             match position::stated(&self.waiters, place) {
                 Some(at) if at >= slowest || self.passed_over.contains(&(place, at)) => {}
                 Some(at) if self.locked(place..place + 1)? > 0 => slowest = at,
@@ -362,7 +362,7 @@ impl Engine {
 
     pub fn backlog(&self) -> Result<Option<u64>, Error> {
         let mut most = None;
-        for place in 0..READERS_COUNTED_MAX {
+        for place in position::used_places(&self.waiters) {
             let Some(at) = position::stated(&self.waiters, place) else { continue };
             // What is no longer in the ring cannot be read.
             let behind = Some(self.next.saturating_sub(at).min(self.geometry.slots));
@@ -375,8 +375,8 @@ impl Engine {
 
     pub fn pass_over_slow_readers(&mut self) {
         let full = self.next.saturating_sub(self.geometry.slots);
-        let places =
-            (0..READERS_COUNTED_MAX).map(|place| (place, position::stated(&self.waiters, place)));
+        let places = position::used_places(&self.waiters)
+            .map(|place| (place, position::stated(&self.waiters, place)));
         let slow = places.filter_map(|(place, at)| Some((place, at.filter(|at| *at <= full)?)));
         self.passed_over = slow.collect();
     }
