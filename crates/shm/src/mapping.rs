@@ -159,6 +159,13 @@ impl Memory for ReadMap {
     fn load_bytes(&self, index: usize, bytes: &mut [u8]) {
         load_bytes(&self.0, index, bytes);
     }
+
+    #[inline]
+    fn prefetch(&self, index: usize, words: usize) {
+        for word in self.0.words()[index..][..words].iter().step_by(8) {
+            system::prefetch(word);
+        }
+    }
 }
 
 impl Memory for WriteMap {

@@ -22,6 +22,9 @@ pub trait Memory {
         }
     }
 
+    /// Prefetches the cache lines of the words that begin at `index` for reading; a hint without effect on values.
+    fn prefetch(&self, _index: usize, _words: usize) {}
+
     /// Acquire fence: if a loaded word was stored after a release fence, everything stored before that fence is visible
     /// from here on.
     fn acquire(&self) {

@@ -336,7 +336,8 @@ fn without_the_acquire_fence_a_key_is_seen_before_its_bytes() {
 }
 
 /// A writer advances the head to each of `heads` in turn, while readers sleep, each until the sample in `nexts` is
-/// published. All wake up, whatever the order of steps. A visitor raises the flag too, but does not sleep.
+/// published. All wake up, whatever the order of steps. A visitor raises the flag too, but does not sleep. The head
+/// stands for the locks of the samples' slots, to have one word instead of one per sample.
 fn bell_model<const READERS: usize>(
     heads: RangeInclusive<u64>,
     nexts: [u64; READERS],
@@ -350,7 +351,7 @@ fn bell_model<const READERS: usize>(
             let (head, waiters) = (head.clone(), waiters.clone());
             thread::spawn(move || {
                 while head.load(header::HEAD) <= next {
-                    bell::sleep(&*head, &*waiters, next, u64::MAX);
+                    bell::sleep(&*waiters, || head.load(header::HEAD) > next, u64::MAX);
                 }
             })
         }));
@@ -375,7 +376,7 @@ fn sleepers_are_woken_by_the_next_sample() {
     bell_model(1..=1, [0, 0], false, Fence::None);
 }
 
-/// The reader has read sample 0 from its slot, before the head was advanced, and sleeps for sample 1.
+/// The reader has read sample 0 before the writer looked at the flag, and sleeps for sample 1.
 #[test]
 fn a_sleeper_ahead_of_the_head_is_woken() {
     bell_model(1..=2, [1], false, Fence::None);

@@ -328,8 +328,23 @@ impl Reader {
     /// nothing happens.
     #[inline]
     pub fn is_ready(&self) -> bool {
+        self.is_published() || self.is_control_new()
+    }
+
+    /// Returns true if the next sample, or one that has overwritten it, is in its slot.
+    #[inline]
+    fn is_published(&self) -> bool {
         let lock = self.ring.load(self.geometry.slot(self.cursor.next));
-        lock >= cell::written(self.cursor.next) || self.is_control_new()
+        lock >= cell::written(self.cursor.next)
+    }
+
+    /// Fetches the cache lines of the next sample, all at once; without it, they would be fetched only once the lock has
+    /// arrived.
+    fn prefetch(&self) {
+        self.ring.prefetch(
+            self.geometry.slot(self.cursor.next),
+            Geometry::words_of(self.buffer.bytes().len()),
+        );
     }
 
     #[inline]
@@ -349,8 +364,13 @@ impl Reader {
             std::thread::sleep(timeout);
             return Ok(false);
         };
+        let wait = first.wait;
+        // Before the clock is read, which takes as long as reading a sample.
+        if readers.iter().any(|reader| reader.is_ready()) {
+            return Ok(true);
+        }
         let begun = Instant::now();
-        let spin = match first.wait {
+        let spin = match wait {
             ReaderWait::Block => Duration::ZERO,
             ReaderWait::Spin => timeout,
             ReaderWait::SpinThenBlock(spin) => spin.min(timeout),
@@ -485,8 +505,13 @@ impl Reader {
 }
 
 /// Polls [`POLLS_PER_CLOCK`] times without reading the clock.
+///
+/// Each poll fetches all cache lines of the next sample. When the writer takes them, the next poll asks for all of them at
+/// once; otherwise it would ask for the lock's line first, and for the others only when the lock has arrived. Where a line
+/// takes 150 ns from one CPU to the other, a sample of 200 bytes arrives after 350 instead of 430 ns.
 fn spin_on(readers: &[&mut Reader]) {
     for _ in 0..POLLS_PER_CLOCK {
+        readers.iter().for_each(|reader| reader.prefetch());
         if readers.iter().any(|reader| reader.is_ready()) {
             return;
         }
@@ -501,7 +526,8 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     if let [reader] = readers
         && let Some(waiters) = reader.usable_waiters()
     {
-        bell::sleep(&reader.ring, waiters, reader.cursor.next, timeout_ns);
+        bell::sleep(waiters, || reader.is_published(), timeout_ns);
+        reader.prefetch();
         return;
     }
     let all = || readers.iter().filter_map(|reader| reader.usable_waiters());
@@ -509,7 +535,7 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     // One fence for all channels: the kernel's barrier interrupts the writers' CPUs.
     let fenced = all().find(|waiters| waiters.has_barrier()).or_else(|| all().next());
     let is_fenced = fenced.is_some_and(|waiters| waiters.heavy_fence());
-    if readers.iter().any(|reader| bell::is_published(&reader.ring, reader.cursor.next)) {
+    if readers.iter().any(|reader| reader.is_published()) {
         return;
     }
     let is_sure = is_fenced && raised.len() == readers.len() && raised.len() <= system::FUTEXES_MAX;

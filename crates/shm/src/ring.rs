@@ -5,13 +5,16 @@ use crate::error::Damage;
 use crate::layout::{Geometry, SEQ_NUM_LIMIT, header};
 use crate::memory::{Memory, MemoryMut};
 
-/// Number of slots ahead of the writer that are prefetched for writing.
-const PREPARE_SLOTS: u64 = 4;
+/// Fetches the cache lines of sample `seq_num` for writing, all at once. Readers that wait for the sample have taken them;
+/// without this, the stores would fetch one after the other.
+#[inline]
+pub fn prepare(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, len: usize) {
+    ring.prepare(geometry.slot(seq_num), Geometry::words_of(len));
+}
 
 /// Writes sample `seq_num` into its slot. The caller must then advance the head.
 #[inline]
 pub fn write(ring: &impl MemoryMut, geometry: &Geometry, seq_num: u64, label: Label, bytes: &[u8]) {
-    ring.prepare(geometry.slot(seq_num + PREPARE_SLOTS), Geometry::words_of(bytes.len()));
     cell::write(ring, geometry.slot(seq_num), seq_num, label, bytes);
 }
 

@@ -203,3 +203,16 @@ pub fn prefetch_for_writing(word: &AtomicU64) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = word;
 }
+
+/// Prefetches the word's cache line for reading.
+#[inline]
+pub fn prefetch(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}

@@ -304,6 +304,8 @@ impl Engine {
             return Err(Error::Key);
         }
         let seq_num = self.next;
+        ring::prepare(&self.ring, geometry, seq_num, bytes.len());
+        bell::prepare(&self.waiters);
         let label =
             Label { len: bytes.len() as u32, epoch: self.epoch as u32, key: key.unwrap_or(NO_KEY) };
         ring::write(&self.ring, geometry, seq_num, label, bytes);

@@ -18,3 +18,9 @@ impl Times {
         self.0.value_at_quantile(quantile)
     }
 }
+
+/// Returns the median.
+pub fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_unstable_by(f64::total_cmp);
+    of[of.len() / 2]
+}
