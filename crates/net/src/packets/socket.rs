@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -18,6 +19,8 @@ pub struct SocketPackets {
     batch: Batch,
     batch_max: usize,
     receive_buffer_bytes: usize,
+    /// The socket's receive timeout; `None` until the first wait.
+    timeout: Option<Duration>,
 }
 
 impl SocketPackets {
@@ -34,7 +37,8 @@ impl SocketPackets {
         socket.bind(&address.into()).map_err(at(Action::Bind))?;
         join(&socket, endpoint).map_err(at(Action::Join))?;
         let batch = Batch::new(options.packet_bytes_max);
-        Ok(Self { socket, batch, batch_max: BATCH_MAX, receive_buffer_bytes: given })
+        let (batch_max, timeout) = (BATCH_MAX, None);
+        Ok(Self { socket, batch, batch_max, receive_buffer_bytes: given, timeout })
     }
 
     /// Sets the most datagrams per call, at least one.
@@ -55,6 +59,16 @@ impl Packets for SocketPackets {
         self.batch.receive(self.socket.as_fd(), self.batch_max)
     }
 
+    fn receive_waiting(&mut self, timeout: Duration) -> Option<io::Result<usize>> {
+        if self.timeout != Some(timeout) {
+            if let Err(error) = self.socket.set_read_timeout(Some(timeout)) {
+                return Some(Err(error));
+            }
+            self.timeout = Some(timeout);
+        }
+        Some(self.batch.receive_waiting(self.socket.as_fd(), self.batch_max))
+    }
+
     fn meta(&self, index: usize) -> Option<&Meta> {
         self.batch.meta(index)
     }
@@ -73,7 +87,6 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> i
     // Any number of sockets may receive a group. With two sockets on a port of a host, one would
     // receive nothing, so the second is refused.
     socket.set_reuse_address(endpoint.group.is_multicast())?;
-    socket.set_nonblocking(true)?;
     // Without this option a socket receives every group that any process of this host has joined.
     socket.set_multicast_all_v4(false)?;
     setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
