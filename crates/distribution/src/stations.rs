@@ -93,7 +93,7 @@ impl<W: RawWriter> EchoWriter<W> {
             }
             EchoContents::Sample => &self.bytes,
             EchoContents::Mark => {
-                let mark = EchoMark { seq_num: raw.info.writer_seq_num };
+                let mark = EchoMark::of(raw.info.writer_seq_num, raw.info.participant);
                 let encoding = EchoMark::struct_type().encoding;
                 mark.encode_members(&mut Encoder::new(&mut self.bytes, encoding))?;
                 &self.bytes
@@ -113,6 +113,9 @@ struct Station<P: Participant> {
     seq_num: Option<usize>,
     reader: P::RawReader,
     echo: Option<EchoWriter<P::RawWriter>>,
+    /// The publisher whose echoes are taken, if they are marks; those of other publishers are counted.
+    echoes_of: Option<ParticipantId>,
+    echoes_of_others: u64,
     unreadable: u64,
 }
 
@@ -130,9 +133,11 @@ pub(crate) enum Taken<'a> {
 impl<P: Participant> Station<P> {
     /// Passes the samples of one reader to `take`; `topic` is the index of this station.
     fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
-        let Self { set, of, seq_num, reader, echo, unreadable, .. } = self;
+        let Self {
+            set, of, seq_num, reader, echo, echoes_of, echoes_of_others, unreadable, ..
+        } = self;
         let mut count = 0;
-        while count < DRAINED_MAX {
+        for _ in 0..DRAINED_MAX {
             let Some(raw) = reader.take()? else { break };
             if !raw.info.has_data {
                 take(Taken::EndOfInstance { topic, info: raw.info });
@@ -143,6 +148,10 @@ impl<P: Participant> Station<P> {
                 *unreadable += 1;
                 continue;
             };
+            if is_of_other(*echoes_of, &raw) {
+                *echoes_of_others += 1;
+                continue;
+            }
             if let Some(echo) = echo {
                 echo.write(P::ECHO, of, &raw)?;
             }
@@ -151,6 +160,15 @@ impl<P: Participant> Station<P> {
         }
         Ok(count)
     }
+}
+
+/// Returns true for the mark of a sample of another publisher than `own`, which is `None` if `raw` is no mark.
+fn is_of_other(own: Option<ParticipantId>, raw: &RawSample<'_>) -> bool {
+    let Some(own) = own else { return false };
+    let mut mark = EchoMark::default();
+    // A mark that cannot be decoded was dropped before.
+    mark.decode_members(&mut raw.decoder()).is_ok()
+        && mark.publisher().is_some_and(|publisher| publisher != own)
 }
 
 /// Validates the bytes of a sample; returns its sequence number and the hash of its key.
@@ -183,7 +201,8 @@ fn unix_ns() -> u64 {
 /// What to read: samples or echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The echoes of the samples that this process publishes.
+    /// The echoes of the samples that the participant publishes; over a transport whose echoes do not say whose samples
+    /// they were ([`EchoContents::Sample`]), also those of other publishers.
     Echoes,
     /// The samples of publishers.
     Samples {
@@ -236,8 +255,10 @@ impl<P: Participant> Stations<P> {
             EchoContents::Sample => &set.of,
         };
         let (echo_name, echo_qos) = (echo_topic(topic), delivery.echo_qos());
+        let mut echoes_of = None;
         let (of, reader, echo) = match role {
             Role::Echoes => {
+                echoes_of = participant.own_id().filter(|_| P::ECHO == EchoContents::Mark);
                 (echo_of, participant.raw_reader(echo_of, &echo_name, &echo_qos)?, None)
             }
             Role::Samples { echo, conflate } => {
@@ -257,6 +278,8 @@ impl<P: Participant> Stations<P> {
             seq_num,
             reader,
             echo,
+            echoes_of,
+            echoes_of_others: 0,
             unreadable: 0,
         });
         Ok(())
@@ -364,6 +387,11 @@ impl<P: Participant> Stations<P> {
     /// not UTF-8.
     pub fn unreadable(&self) -> u64 {
         self.stations.iter().map(|station| station.unreadable).sum()
+    }
+
+    /// Returns the number of echoes of other publishers' samples, which were not passed on.
+    pub fn echoes_of_others(&self) -> u64 {
+        self.stations.iter().map(|station| station.echoes_of_others).sum()
     }
 
     /// Returns the number of echoes dropped because the publisher did not take them in time.

@@ -116,9 +116,11 @@ impl<'r> RawSample<'r> {
 /// Contents of the echoes that subscribers send back over a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoContents {
-    /// An [`EchoMark`](crate::EchoMark): the number of the sample at its writer.
+    /// An [`EchoMark`](crate::EchoMark): publisher of the sample, and its number there. Needs
+    /// [`Participant::own_id`].
     Mark,
-    /// The whole sample, so that subscribers of other programs need no further type.
+    /// The whole sample, so that subscribers of other programs need no further type. It does not say whose
+    /// sample it was.
     Sample,
 }
 
@@ -143,6 +145,11 @@ pub trait Participant: Clone {
     type WaitSet: WaitSet<Self::RawReader, Error = Self::Error>;
     /// Contents of echoes.
     const ECHO: EchoContents = EchoContents::Sample;
+
+    /// Returns the identifier of this participant, by which others know it; `None` if it has none.
+    fn own_id(&self) -> Option<ParticipantId> {
+        None
+    }
 
     /// Creates a writer of samples of type `of` to the topic `topic`.
     ///

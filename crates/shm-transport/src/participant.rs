@@ -101,6 +101,10 @@ impl Participant for ShmParticipant {
     /// A slot of a ring has room for the largest sample: rings of marks hold many more echoes in less memory.
     const ECHO: EchoContents = EchoContents::Mark;
 
+    fn own_id(&self) -> Option<ParticipantId> {
+        Some(self.id())
+    }
+
     fn raw_writer(
         &self,
         of: &Arc<StructType>,

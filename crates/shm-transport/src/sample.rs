@@ -7,7 +7,7 @@
 //! | 9 to 15 | 0 |
 
 use std::time::{SystemTime, UNIX_EPOCH};
-use tickwire_distribution::types::{MemberType, StructType};
+use tickwire_distribution::types::{Member, MemberType, StructType};
 
 /// Length of the header in bytes.
 pub const HEAD_BYTES: usize = 16;
@@ -51,24 +51,64 @@ pub enum Shape {
 
 impl Shape {
     pub fn of(of: &StructType) -> Self {
-        of.members.iter().fold(Self::Fixed(0), |shape, each| shape.and(Self::of_member(&each.of)))
+        of.members.iter().fold(Self::Fixed(0), Self::then)
     }
 
-    fn of_member(of: &MemberType) -> Self {
-        match of {
-            MemberType::Struct(of) => Self::of(of),
-            MemberType::Bytes | MemberType::Sequence(_) => Self::Sequences,
-            MemberType::Str => Self::Text,
-            // A value of at most 8 bytes, up to 7 of alignment, and a flag if it is optional.
-            _ => Self::Fixed(16),
+    /// Returns the shape of a structure that continues with this member.
+    ///
+    /// The length is that in XCDR1 with all optional members. A member that is absent, or aligned to four bytes instead
+    /// of eight as in XCDR2, moves no later member back.
+    fn then(self, member: &Member) -> Self {
+        let flag = usize::from(member.is_optional);
+        let size = match (&member.of, self) {
+            (MemberType::Struct(of), Self::Fixed(end)) => {
+                return of.members.iter().fold(Self::Fixed(end + flag), Self::then);
+            }
+            (MemberType::Struct(of), shape) => return of.members.iter().fold(shape, Self::then),
+            (MemberType::Bytes | MemberType::Sequence(_), _) => return Self::Sequences,
+            (MemberType::Str, Self::Fixed(_)) => return Self::Text,
+            (MemberType::Bool | MemberType::Char | MemberType::U8, _) => 1,
+            (MemberType::U16, _) => 2,
+            (MemberType::I32 | MemberType::U32, _) => 4,
+            (MemberType::F64 | MemberType::I64 | MemberType::U64 | MemberType::Str, _) => 8,
+        };
+        match self {
+            Self::Fixed(end) => Self::Fixed((end + flag).next_multiple_of(size) + size),
+            longer => longer,
         }
     }
+}
 
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Sequences, _) | (_, Self::Sequences) => Self::Sequences,
-            (Self::Text, _) | (_, Self::Text) => Self::Text,
-            (Self::Fixed(one), Self::Fixed(other)) => Self::Fixed(one + other),
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_distribution::cdr::Encoding;
+    use tickwire_distribution::{BookTop, EchoMark, Fields, MarketData, Quote};
+
+    #[test]
+    fn fixed_types_have_the_length_of_their_longest_sample() {
+        assert_eq!(Shape::of(Quote::struct_type()), Shape::Fixed(29));
+        assert_eq!(
+            Shape::of(EchoMark::struct_type()),
+            Shape::Fixed(24),
+            "with headers, a cache line"
+        );
+        assert_eq!(Shape::of(BookTop::struct_type()), Shape::Text);
+        assert_eq!(Shape::of(MarketData::struct_type()), Shape::Sequences);
+    }
+
+    #[test]
+    fn flags_and_alignment_count() {
+        let member =
+            |of, is_optional| Member { name: String::new(), of, is_key: false, is_optional };
+        let of = |members: &[(MemberType, bool)]| {
+            let members = members.iter().map(|(of, is_optional)| member(of.clone(), *is_optional));
+            let members = members.collect();
+            Shape::of(&StructType { name: "T".to_owned(), members, encoding: Encoding::Xcdr2 })
+        };
+        assert_eq!(of(&[(MemberType::U64, true)]), Shape::Fixed(16), "flag, seven bytes, value");
+        assert_eq!(of(&[(MemberType::U8, false), (MemberType::U16, true)]), Shape::Fixed(4));
+        assert_eq!(of(&[(MemberType::Str, false), (MemberType::U64, false)]), Shape::Text);
+        assert_eq!(of(&[(MemberType::Str, false), (MemberType::Bytes, false)]), Shape::Sequences);
     }
 }

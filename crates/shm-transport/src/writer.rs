@@ -25,9 +25,14 @@ pub const KEY_BYTES: usize = 256;
 const LAST_SLOTS: usize = 1 << 10;
 /// Least room in bytes for such a sample: the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;
-/// An echo's ring is this part of a sample's: every subscriber has one for each topic, and with slots of 64 bytes it still
-/// holds as many echoes as a sample's ring holds samples of 256 bytes.
+/// An echo's ring is this part of a sample's: every subscriber has one for each topic, and its slots of 64 bytes are
+/// small.
 const ECHO_PART: usize = 4;
+/// Bytes of a slot of echoes.
+const ECHO_SLOT_BYTES: usize = 64;
+/// Least bytes that a slot of samples counts for, so that the ring has no more samples than the echoes' ring has echoes;
+/// two slots are always allowed.
+const SLOT_BYTES_MIN: usize = ECHO_PART * ECHO_SLOT_BYTES;
 /// Length of a slot's header in bytes.
 const SLOT_HEAD_BYTES: usize = 24;
 
@@ -73,8 +78,9 @@ impl ShmRawWriter {
         }
         let slots = match (is_of_last, is_echo_topic(topic)) {
             (true, _) => LAST_SLOTS,
-            (false, true) => slots(Room { ring_bytes: room.ring_bytes / ECHO_PART, ..room }).max(2),
-            (false, false) => slots(room),
+            (false, true) => slots(room.ring_bytes / ECHO_PART, slot_bytes(room)).max(2),
+            (false, false) => slots(room.ring_bytes, slot_bytes(room).max(SLOT_BYTES_MIN))
+                .max(slots(room.ring_bytes, slot_bytes(room)).min(2)),
         };
         if slots < 2 {
             let (bytes, slot) = (room.ring_bytes, slot_bytes(room));
@@ -178,9 +184,9 @@ fn slot_bytes(room: Room) -> usize {
     (SLOT_HEAD_BYTES + sample::HEAD_BYTES + room.sample_bytes).next_multiple_of(64)
 }
 
-/// Returns the number of slots of a ring: the largest power of two that fits into the room.
-fn slots(room: Room) -> usize {
-    let fitting = room.ring_bytes / slot_bytes(room);
+/// Returns the number of slots of a ring: the largest power of two that fits into its bytes.
+fn slots(ring_bytes: usize, slot_bytes: usize) -> usize {
+    let fitting = ring_bytes / slot_bytes;
     fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
@@ -269,12 +275,28 @@ impl Drop for ShmRawWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, slots};
+    use super::{ECHO_PART, ECHO_SLOT_BYTES, Room, SLOT_BYTES_MIN, slot_bytes, slots};
+    use crate::sample::Shape;
+    use tickwire_distribution::{EchoMark, Fields};
 
     #[test]
     fn a_ring_has_no_more_bytes_than_its_room() {
         // A slot has a header of 24 bytes, the sample's header of 16 and a sample of 176, rounded up to 256 bytes.
-        let of = |ring_bytes| slots(Room { ring_bytes, sample_bytes: 176 });
+        let slot_bytes = slot_bytes(Room { ring_bytes: 0, sample_bytes: 176 });
+        let of = |ring_bytes| slots(ring_bytes, slot_bytes);
         assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);
+    }
+
+    #[test]
+    fn the_echoes_of_a_whole_ring_fit_into_their_ring() {
+        let Shape::Fixed(sample_bytes) = Shape::of(EchoMark::struct_type()) else {
+            panic!("a mark has no text")
+        };
+        assert_eq!(slot_bytes(Room { ring_bytes: 0, sample_bytes }), ECHO_SLOT_BYTES);
+        let ring_bytes = 16 << 20;
+        assert_eq!(
+            slots(ring_bytes / ECHO_PART, ECHO_SLOT_BYTES),
+            slots(ring_bytes, SLOT_BYTES_MIN)
+        );
     }
 }

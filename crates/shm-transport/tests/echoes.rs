@@ -36,20 +36,23 @@ impl Drop for Scene {
     }
 }
 
-fn stations(scene: &Scene, role: Role) -> Stations<ShmParticipant> {
+fn stations(participant: &ShmParticipant, role: Role) -> Stations<ShmParticipant> {
     let sets = [TopicSet::of::<MarketData>()];
-    Stations::new(&scene.join(), &sets, &Delivery::default(), role).unwrap()
+    Stations::new(participant, &sets, &Delivery::default(), role).unwrap()
 }
+
+const ECHOING: Role = Role::Samples { echo: true, conflate: false };
 
 /// A publisher that does not get to read its echoes for a while still receives the echo of each sample that its
 /// subscriber received.
 #[test]
 fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {
     let scene = Scene::new("ring");
-    let mut echoes = stations(&scene, Role::Echoes);
-    let mut subscriber = stations(&scene, Role::Samples { echo: true, conflate: false });
+    let publisher = scene.join();
+    let mut echoes = stations(&publisher, Role::Echoes);
+    let mut subscriber = stations(&scene.join(), ECHOING);
     let mut writer =
-        scene.join().writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true));
+        publisher.writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true));
     let writer = writer.as_mut().unwrap();
     assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
     assert!(subscriber.wait_writers(&[1], PATIENCE, || false).unwrap());
@@ -80,12 +83,44 @@ fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {
 #[test]
 fn a_publisher_waits_for_the_echo_writers_of_all_its_subscribers() {
     let scene = Scene::new("writers");
-    let echoes = stations(&scene, Role::Echoes);
-    let _first = stations(&scene, Role::Samples { echo: true, conflate: false });
+    let echoes = stations(&scene.join(), Role::Echoes);
+    let _first = stations(&scene.join(), ECHOING);
     assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
     assert!(!echoes.wait_writers(&[2], TICK, || false).unwrap(), "only one echoes");
     assert!(!echoes.wait_writers(&[2], PATIENCE, || true).unwrap(), "ends when told");
-    let _second = stations(&scene, Role::Samples { echo: true, conflate: false });
+    let _second = stations(&scene.join(), ECHOING);
     assert!(echoes.wait_writers(&[2], PATIENCE, || false).unwrap());
     assert!(echoes.wait_writers(&[0], Duration::ZERO, || false).unwrap());
+}
+
+/// Two publishers of a topic: each gets the echoes of its own samples, and counts those of the other.
+#[test]
+fn each_publisher_gets_the_echoes_of_its_own_samples() {
+    let scene = Scene::new("publishers");
+    let publishers = [scene.join(), scene.join()];
+    let mut echoes = publishers.each_ref().map(|publisher| stations(publisher, Role::Echoes));
+    let mut subscriber = stations(&scene.join(), ECHOING);
+    let mut writers = publishers.each_ref().map(|publisher| {
+        publisher.writer::<MarketData>("MarketData", &Delivery::default().writer_qos(true)).unwrap()
+    });
+    for echoes in &echoes {
+        assert!(echoes.wait_writers(&[1], PATIENCE, || false).unwrap());
+    }
+    assert!(subscriber.wait_writers(&[2], PATIENCE, || false).unwrap());
+    let counts = [3, 5];
+    for (writer, count) in writers.iter_mut().zip(counts) {
+        (0..count).for_each(|_| writer.write(&MarketData::default()).unwrap());
+    }
+    let mut received = 0;
+    while received < 8 {
+        received += subscriber.receive(PATIENCE, |_| ()).unwrap();
+    }
+    for (index, echoes) in echoes.iter_mut().enumerate() {
+        let mut numbers = Vec::new();
+        while echoes.receive(TICK, |echo| numbers.push(echo.seq_num.unwrap())).unwrap() > 0
+            || echoes.echoes_of_others() < counts[1 - index]
+        {}
+        assert_eq!(numbers, (1..=counts[index]).collect::<Vec<u64>>());
+        assert_eq!(echoes.echoes_of_others(), counts[1 - index]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Sample;
 use crate::fields;
+use crate::transport::ParticipantId;
 
 /// Announces the end of a feed; the last sample that a publisher writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,6 +42,27 @@ impl Sample for Total {
 pub struct EchoMark {
     /// Number of the sample at its writer, from 1; 0 if unknown.
     pub seq_num: u64,
+    /// First half of the publisher's [`ParticipantId`]; both halves are 0 if it is unknown.
+    pub publisher_high: u64,
+    /// Second half.
+    pub publisher_low: u64,
 }
 
-fields!("tickwire::EchoMark" EchoMark { ; seq_num "seq_num" });
+impl EchoMark {
+    /// Creates the mark of a publisher's sample.
+    pub(crate) fn of(seq_num: u64, publisher: Option<ParticipantId>) -> Self {
+        let id = publisher.map_or(0, |ParticipantId(id)| u128::from_be_bytes(id));
+        Self { seq_num, publisher_high: (id >> 64) as u64, publisher_low: id as u64 }
+    }
+
+    /// Returns the publisher of the sample; `None` if it is unknown.
+    pub(crate) fn publisher(&self) -> Option<ParticipantId> {
+        let id = u128::from(self.publisher_high) << 64 | u128::from(self.publisher_low);
+        (id != 0).then(|| ParticipantId(id.to_be_bytes()))
+    }
+}
+
+fields!("tickwire::EchoMark" EchoMark {
+    ;
+    seq_num "seq_num", publisher_high "publisher_high", publisher_low "publisher_low",
+});

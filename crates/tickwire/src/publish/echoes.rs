@@ -102,7 +102,7 @@ struct LastSample {
 struct EchoesReceived {
     latencies: Latencies,
     counts: EchoCounts,
-    /// Echoes that the transport lost, as far as it knows.
+    /// Echoes of this publisher's samples that the transport lost, as far as it knows.
     lost: u64,
 }
 
@@ -264,7 +264,12 @@ fn measure<P: Participant>(
     for why in stations.take_refusals() {
         tracing::warn!("echoes: {why}");
     }
-    Ok(EchoesReceived { latencies, counts, lost: stations.lost().map_err(fail)? })
+    // With several publishers, it is unknown whose echoes the transport lost.
+    let lost = match stations.echoes_of_others() {
+        0 => stations.lost().map_err(fail)?,
+        _ => 0,
+    };
+    Ok(EchoesReceived { latencies, counts, lost })
 }
 
 #[cfg(test)]
