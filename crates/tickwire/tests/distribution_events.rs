@@ -5,23 +5,18 @@ mod bus;
 mod support;
 
 use bus::Place;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use support::tickwire;
 
-/// Rewrites a sample that `subscribe --show` printed as the event that `receive --show` prints.
+/// Returns what `receive --show` prints of an event that `subscribe --show` printed.
 fn as_event(sample: &Value) -> Value {
-    let of = |names: &[&str]| {
-        let all = names.iter().map(|name| ((*name).to_owned(), sample[name].clone()));
-        all.filter(|(_, value)| *value != json!("")).collect::<serde_json::Map<_, _>>()
-    };
-    let mut event = match sample["topic"].as_str().expect("a topic") {
-        "Status" => of(&["instrument", "code"]),
-        _ => of(&["instrument", "symbol", "tick", "expiry"]),
-    };
-    event.insert("event".to_owned(), sample["topic"].as_str().unwrap().to_lowercase().into());
-    event.insert("time".to_owned(), sample["received_ns"].clone());
-    Value::Object(event)
+    let mut event = sample.clone();
+    let members = event.as_object_mut().expect("an object");
+    for name in ["topic", "source", "seq_num", "sending_time", "taken", "may_cross"] {
+        assert!(members.remove(name).is_some() || name == "may_cross", "{sample} has no {name}");
+    }
+    event
 }
 
 /// An event by its members' names.

@@ -89,12 +89,13 @@ fn shown(arguments: &str) -> [Vec<Value>; 2] {
 }
 
 /// Converts a level to the format of `receive --show`: price, size and orders.
+fn level_of(level: &Value) -> Value {
+    let orders = level["orders"].as_u64().filter(|orders| *orders > 0);
+    json!([level["price"], level["size"], orders])
+}
+
 fn level(sample: &Value, has: &str, of: &str) -> Value {
-    if sample[has] != json!(true) {
-        return Value::Null;
-    }
-    let orders = sample[of]["orders"].as_u64().filter(|orders| *orders > 0);
-    json!([sample[of]["price"], sample[of]["size"], orders])
+    if sample[has] == json!(true) { level_of(&sample[of]) } else { Value::Null }
 }
 
 fn told(sample: &Value, has: &str, member: &str) -> Value {
@@ -105,33 +106,77 @@ fn or_null(value: &Value) -> Value {
     if *value == json!("") || *value == json!(0) { Value::Null } else { value.clone() }
 }
 
-/// Converts a sample printed by `subscribe --show` to the format of `receive --show`.
-fn as_received(sample: &Value) -> Value {
-    if sample["topic"] == "BookTop" {
-        let reason = or_null(&sample["stale_reason"]);
-        return json!({
-            "time": sample["received_ns"],
-            "instrument": sample["instrument"],
-            "state": if reason.is_null() { "fresh" } else { "stale" },
+/// Converts a sample as subscribers of other vendors print it to what `subscribe --show` prints, without the time at
+/// which it was taken.
+fn as_shown(sample: &Value) -> Value {
+    let topic = sample["topic"].as_str().expect("a name");
+    let reason = or_null(&sample["stale_reason"]);
+    let state = if reason.is_null() { "fresh" } else { "stale" };
+    let levels = |side: &str| -> Value {
+        let levels = sample[side].as_array().expect("levels");
+        levels.iter().map(level_of).collect()
+    };
+    let mut row = match topic {
+        "BookTop" => json!({
+            "state": state,
             "reason": reason,
             "kind": sample["kind"],
             "bid": level(sample, "has_bid", "bid"),
             "offer": level(sample, "has_offer", "offer"),
-        });
+        }),
+        "Book" => json!({
+            "state": state,
+            "reason": reason,
+            "kind": sample["kind"],
+            "bids": levels("bids"),
+            "offers": levels("offers"),
+        }),
+        "Trade" => json!({
+            "event": "trade",
+            "action": sample["action"],
+            "price": told(sample, "has_price", "price"),
+            "size": told(sample, "has_size", "size"),
+            "exchange_date": or_null(&sample["exchange_date"]),
+            "exchange_time": told(sample, "has_exchange_time", "exchange_time"),
+            "id": or_null(&sample["id"]),
+            "aggressor": or_null(&sample["aggressor"]),
+            "conditions": or_null(&sample["conditions"]),
+        }),
+        "Status" => json!({
+            "event": "status",
+            "code": sample["code"],
+            "may_cross": sample["may_cross"],
+        }),
+        "Definition" => json!({
+            "event": "definition",
+            "symbol": or_null(&sample["symbol"]),
+            "tick": told(sample, "has_tick", "tick"),
+            "expiry": or_null(&sample["expiry"]),
+        }),
+        other => panic!("{other}"),
+    };
+    for (name, value) in [
+        ("topic", json!(topic)),
+        ("time", sample["received_ns"].clone()),
+        ("instrument", or_null(&sample["instrument"])),
+        ("source", sample["source"].clone()),
+        ("channel", or_null(&sample["channel"])),
+        ("seq_num", or_null(&sample["seq_num"])),
+        ("sending_time", or_null(&sample["sending_time"])),
+    ] {
+        row[name] = value;
     }
-    json!({
-        "event": "trade",
-        "time": sample["received_ns"],
-        "instrument": sample["instrument"],
-        "action": sample["action"],
-        "price": told(sample, "has_price", "price"),
-        "size": told(sample, "has_size", "size"),
-        "exchange_date": or_null(&sample["exchange_date"]),
-        "exchange_time": told(sample, "has_exchange_time", "exchange_time"),
-        "id": or_null(&sample["id"]),
-        "aggressor": or_null(&sample["aggressor"]),
-        "conditions": or_null(&sample["conditions"]),
-    })
+    row
+}
+
+/// Returns the members of a row of `subscribe --show` that `receive --show` prints too.
+fn as_received(sample: &Value) -> Value {
+    let mut row = sample.clone();
+    let members = row.as_object_mut().expect("an object");
+    for name in ["topic", "source", "channel", "seq_num", "sending_time", "taken"] {
+        members.remove(name);
+    }
+    row
 }
 
 /// Removes null members, which one of the sides may omit.
@@ -279,7 +324,7 @@ fn a_generic_reader_has_the_messages_of_any_template() {
     assert_eq!(samples, expected);
 }
 
-/// Converts a sample as subscribers of other vendors print it to the format of `subscribe --show`: decimals as text.
+/// Replaces the decimals of a sample of another vendor's subscriber by text.
 fn with_decimals(value: &Value) -> Value {
     match value {
         Value::Array(all) => all.iter().map(with_decimals).collect(),
@@ -313,10 +358,12 @@ fn another_vendor_has_them(first_test: u32, start: impl Fn(u32) -> Command) {
             "receive {arguments} --publish --subscribers 2 --domain {domain} --patience 60s"
         ));
         assert!(run.err.contains("samples published, 0 dropped"), "{}", run.err);
-        let samples: Vec<Value> = lines(&peer.output()).iter().map(with_decimals).collect();
+        let samples =
+            lines(&peer.output()).into_iter().map(|sample| as_shown(&with_decimals(&sample)));
+        let samples: Vec<Value> = samples.collect();
         let mut expected = lines(&own.output());
         for sample in &mut expected {
-            sample.as_object_mut().expect("an object").remove("time");
+            sample.as_object_mut().expect("an object").remove("taken");
         }
         for topic in topics {
             let of_topic = |all: &[Value]| {

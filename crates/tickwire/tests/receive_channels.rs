@@ -109,9 +109,9 @@ fn channels_of_captures_are_received_together_and_each_line_tells_its_channel() 
 }
 
 /// The best prices of a line of output, by channel.
-fn best_price(line: &str, time: &str) -> [serde_json::Value; 3] {
+fn best_price(line: &str) -> [serde_json::Value; 3] {
     let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
-    ["channel", "instrument", time].map(|name| row[name].clone())
+    ["channel", "instrument", "time"].map(|name| row[name].clone())
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn channels_are_published_together_and_each_sample_names_its_channel() {
     assert!(samples.status.success(), "nothing is lost: {samples:?}");
 
     let samples = String::from_utf8(samples.stdout).expect("UTF-8");
-    let samples: Vec<_> = samples.lines().map(|line| best_price(line, "received_ns")).collect();
+    let samples: Vec<_> = samples.lines().map(best_price).collect();
     let shown = tickwire(&format!("receive --feed {feed} --capture {capture} --show bbo"));
-    let shown: Vec<_> = shown.out.lines().map(|line| best_price(line, "time")).collect();
+    let shown: Vec<_> = shown.out.lines().map(best_price).collect();
     for name in ["x", "y"] {
         let of = |rows: &[[serde_json::Value; 3]]| {
             let rows = rows.iter().filter(|[channel, ..]| channel == name);

@@ -1,5 +1,6 @@
 //! `tickwire subscribe`: counts, times and echoes samples from the bus.
 
+mod market;
 mod metrics;
 mod record;
 mod report;
@@ -64,7 +65,9 @@ pub struct SubscribeArgs {
     /// With --templates: only these fields, by name. Default: all.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',', requires = "templates")]
     fields: Option<Vec<String>>,
-    /// Print each sample as a line of JSON; the table of times goes to standard error.
+    /// Print each sample as a line of JSON, those of any feed (BookTop, Book, Trade, Status,
+    /// Definition) with the members that `receive --show` prints; the table of times goes to
+    /// standard error.
     #[arg(long)]
     show: bool,
     /// Write samples to Parquet files in this directory, one folder per topic. Only in programs

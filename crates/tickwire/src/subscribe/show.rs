@@ -1,5 +1,6 @@
-//! Prints samples as lines of JSON, in the format of `receive --show`.
+//! Prints samples as lines of JSON; those of any feed as `receive --show` prints them.
 
+use super::market::MarketForm;
 use std::io::{self, Write};
 use tickwire_distribution::types::{Scalar, StructType, Visitor};
 use tickwire_distribution::{Arrival, Decimal, Fields, TopicSet};
@@ -16,24 +17,31 @@ const EXPONENT_MAX: i32 = 63;
 /// Prints samples.
 pub struct Shower {
     out: Vec<u8>,
-    /// Names of the topics, by set.
-    topics: Vec<String>,
+    /// Names of the topics, by set, and their form if they have one of their own.
+    topics: Vec<(String, Option<MarketForm>)>,
 }
 
 impl Shower {
     /// Prints samples of these sets.
     pub fn new(sets: &[TopicSet]) -> Self {
-        Self { out: Vec::new(), topics: sets.iter().map(|set| set.name.clone()).collect() }
+        let topics = sets.iter().map(|set| (set.name.clone(), MarketForm::of(&set.of.name)));
+        Self { out: Vec::new(), topics: topics.collect() }
     }
 
     /// Formats one sample, and writes the buffered text if there is enough.
     pub fn show(&mut self, arrival: &Arrival<'_>) -> io::Result<()> {
-        self.out.extend_from_slice(b"{\"topic\": ");
-        push_string(&mut self.out, &self.topics[arrival.set]);
-        self.out.extend_from_slice(b", \"time\": ");
-        push_unsigned(&mut self.out, arrival.taken_ns);
-        push_members(&mut self.out, arrival, false)?;
-        self.out.extend_from_slice(b"}\n");
+        let Self { out, topics } = self;
+        match &topics[arrival.set] {
+            (topic, Some(form)) => form.push(out, topic, arrival)?,
+            (topic, None) => {
+                out.extend_from_slice(b"{\"topic\": ");
+                push_string(out, topic);
+                out.extend_from_slice(b", \"time\": ");
+                push_unsigned(out, arrival.taken_ns);
+                push_members(out, arrival, false)?;
+                out.extend_from_slice(b"}\n");
+            }
+        }
         if self.out.len() >= GATHERED_BYTES { self.flush() } else { Ok(()) }
     }
 
@@ -103,7 +111,7 @@ fn note_part(decimal: &mut Amount, name: &str, value: Scalar<'_>) {
 }
 
 /// Returns the digits of a decimal; mantissa and exponent if it has more digits than a price can have.
-fn digits(decimal: Amount) -> String {
+pub fn amount_text(decimal: Amount) -> String {
     match decimal.exponent {
         EXPONENT_MIN..=EXPONENT_MAX => decimal.to_string(),
         exponent => format!("{}e{exponent}", decimal.mantissa),
@@ -151,7 +159,7 @@ impl Visitor for JsonMembers<'_> {
     fn end_struct(&mut self) {
         self.is_first = false;
         match self.decimal.take() {
-            Some(decimal) => push_string(self.out, &digits(decimal)),
+            Some(decimal) => push_string(self.out, &amount_text(decimal)),
             None => self.out.push(b'}'),
         }
     }

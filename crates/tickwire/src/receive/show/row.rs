@@ -47,7 +47,8 @@ pub fn push_json(out: &mut Vec<u8>, row: &Row) {
     out.push(b'\n');
 }
 
-fn push_json_cell(out: &mut Vec<u8>, cell: &Cell) {
+/// Appends a value.
+pub fn push_json_cell(out: &mut Vec<u8>, cell: &Cell) {
     match cell {
         Cell::Null => out.extend_from_slice(b"null"),
         Cell::Number(number) => push_unsigned(out, *number),
