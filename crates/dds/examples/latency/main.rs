@@ -4,12 +4,17 @@
 //! half the round trip and the time of the way back by the clock that both processes share, beside those of plain UDP.
 //! Then it prints how many samples per second a reliable writer streams. Each process should have its own core. The first
 //! line states the idle setting of the CPUs, which decides the blocking rows.
+//!
+//! `.. --example latency beside FOLDER [ROUNDS]` compares plain UDP, a listener here and Cyclone's example in C in turns.
+//! FOLDER has the programs `ping` and `pong` that `peers/cyclone/build.sh` builds.
 
+mod beside;
 mod listener;
 mod route;
 
 use std::env;
 use std::net::UdpSocket;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +25,8 @@ use tickwire_host::idle_setting;
 /// A number without an answer after this time counts as lost and is sent again.
 const LOST_AFTER: Duration = Duration::from_millis(200);
 const WARM_UP: u32 = 2_000;
+/// Rounds of a comparison.
+const ROUNDS: u32 = 5;
 const STREAMED: u32 = 500_000;
 const STREAM_DEPTH: u32 = 10_000;
 
@@ -50,8 +57,10 @@ fn main() {
         ["echo", row, meeting] => echo(row, meeting),
         ["sink", meeting] => sink(meeting),
         [] => measure(20_000),
+        ["beside", peer] => beside(peer, ROUNDS),
+        ["beside", peer, rounds] => beside(peer, rounds.parse().expect("ROUNDS is a number")),
         [count] => measure(count.parse().expect("ROUND_TRIPS is a number")),
-        _ => panic!("usage: latency [ROUND_TRIPS]"),
+        _ => panic!("usage: latency [ROUND_TRIPS] | latency beside FOLDER [ROUNDS]"),
     }
 }
 
@@ -62,33 +71,42 @@ fn measure(round_trips: u32) {
         "microseconds", "round trip / 2", "one way, shared clock", "lost"
     );
     for (row, title) in ROWS {
-        if row.ends_with("listener") {
-            let wire = wire_id();
-            let child = start(&["echo", row, &wire.to_string()]);
-            let times = listener::round_trip(&join(wire), &qos_of(row), WARM_UP, round_trips);
-            stop(child);
-            print(title, times);
-            continue;
-        }
-        let (mut route, child) = if row.starts_with("udp") {
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let child = start(&["echo", row, &socket.local_addr().unwrap().to_string()]);
-            let mut hello = [0; 64];
-            let (_, peer) = socket.recv_from(&mut hello).unwrap();
-            socket.connect(peer).unwrap();
-            let route: Box<dyn Route> = Box::new(Datagrams::new(socket, row.ends_with("polling")));
-            (route, child)
-        } else {
-            let wire = wire_id();
-            let child = start(&["echo", row, &wire.to_string()]);
-            (dds_route(row, wire, ["there", "back"]), child)
-        };
-        let times = round_trip(route.as_mut(), round_trips);
-        stop(child);
-        print(title, times);
+        print(title, measure_row(row, round_trips));
     }
     stream("one datagram per sample", 1);
     stream("up to 50 samples a datagram", 50);
+}
+
+fn beside(peer: &str, rounds: u32) {
+    println!("idle CPUs: {}", idle_setting());
+    beside::compare(Path::new(peer), rounds);
+}
+
+/// Measures one of [`ROWS`].
+fn measure_row(row: &str, round_trips: u32) -> Times {
+    if row.ends_with("listener") {
+        let wire = wire_id();
+        let child = start(&["echo", row, &wire.to_string()]);
+        let times = listener::round_trip(&join(wire), &qos_of(row), WARM_UP, round_trips);
+        stop(child);
+        return times;
+    }
+    let (mut route, child) = if row.starts_with("udp") {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let child = start(&["echo", row, &socket.local_addr().unwrap().to_string()]);
+        let mut hello = [0; 64];
+        let (_, peer) = socket.recv_from(&mut hello).unwrap();
+        socket.connect(peer).unwrap();
+        let route: Box<dyn Route> = Box::new(Datagrams::new(socket, row.ends_with("polling")));
+        (route, child)
+    } else {
+        let wire = wire_id();
+        let child = start(&["echo", row, &wire.to_string()]);
+        (dds_route(row, wire, ["there", "back"]), child)
+    };
+    let times = round_trip(route.as_mut(), round_trips);
+    stop(child);
+    times
 }
 
 fn print(title: &str, times: Times) {
