@@ -18,6 +18,9 @@ pub struct SocketPackets {
     socket: Socket,
     batch: Batch,
     batch_max: usize,
+    /// Most datagrams of the last call, and of the next one.
+    asked: usize,
+    next_asked: usize,
     receive_buffer_bytes: usize,
     /// The socket's receive timeout; `None` until the first wait.
     timeout: Option<Duration>,
@@ -37,8 +40,15 @@ impl SocketPackets {
         socket.bind(&address.into()).map_err(at(Action::Bind))?;
         join(&socket, endpoint).map_err(at(Action::Join))?;
         let batch = Batch::new(options.packet_bytes_max);
-        let (batch_max, timeout) = (BATCH_MAX, None);
-        Ok(Self { socket, batch, batch_max, receive_buffer_bytes: given, timeout })
+        Ok(Self {
+            socket,
+            batch,
+            batch_max: BATCH_MAX,
+            asked: BATCH_MAX,
+            next_asked: BATCH_MAX,
+            receive_buffer_bytes: given,
+            timeout: None,
+        })
     }
 
     /// Sets the most datagrams per call, at least one.
@@ -54,9 +64,31 @@ impl SocketPackets {
     }
 }
 
+impl SocketPackets {
+    /// Sets the size of the next batch by the result of the last call.
+    ///
+    /// A call that asks for more datagrams than there are looks for one in vain, 0.2 to 0.3 us, before it returns those
+    /// that it has. A full batch therefore doubles the next one, and any other halves it, down to what arrived: while
+    /// datagrams come one by one, each call asks for one.
+    fn adapt(&mut self, received: &io::Result<usize>) {
+        let count = *received.as_ref().unwrap_or(&0);
+        self.next_asked = match count == self.asked {
+            true => (2 * self.asked).min(self.batch_max),
+            false => (self.asked / 2).max(count).max(1),
+        };
+    }
+}
+
 impl Packets for SocketPackets {
     fn receive(&mut self) -> io::Result<usize> {
-        self.batch.receive(self.socket.as_fd(), self.batch_max)
+        self.asked = self.next_asked.min(self.batch_max);
+        let received = self.batch.receive(self.socket.as_fd(), self.asked);
+        self.adapt(&received);
+        received
+    }
+
+    fn may_have_more(&self, count: usize) -> bool {
+        count == self.asked
     }
 
     fn receive_waiting(&mut self, timeout: Duration) -> Option<io::Result<usize>> {
@@ -66,7 +98,10 @@ impl Packets for SocketPackets {
             }
             self.timeout = Some(timeout);
         }
-        Some(self.batch.receive_waiting(self.socket.as_fd(), self.batch_max))
+        self.asked = self.next_asked.min(self.batch_max);
+        let received = self.batch.receive_waiting(self.socket.as_fd(), self.asked);
+        self.adapt(&received);
+        Some(received)
     }
 
     fn meta(&self, index: usize) -> Option<&Meta> {
