@@ -18,7 +18,7 @@ use tickwire_net::packets::Packets;
 use tickwire_net::packets::ring::{PacketRing, RingOptions};
 use tickwire_net::packets::socket::SocketPackets;
 #[cfg(feature = "xdp")]
-use tickwire_net::packets::xdp::{XdpOptions, XdpPackets};
+use tickwire_net::packets::xdp::{Mode, XdpOptions, XdpPackets};
 use tickwire_net::reception::Reception;
 
 /// Longest single wait; the thread checks after each one whether it must stop.
@@ -209,10 +209,17 @@ fn run_bare(
 fn options(kind: ReceiverKind) -> ReceiverOptions {
     let back_end = match kind {
         #[cfg(feature = "xdp")]
-        ReceiverKind::Xdp => BackEnd::Xdp(XdpOptions { frames: FRAMES, ..XdpOptions::default() }),
+        ReceiverKind::Xdp => BackEnd::Xdp(xdp_options()),
         _ => BackEnd::Socket,
     };
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
+}
+
+/// In the driver of a virtual cable the program would run on the sender's CPU, which the setting for the network stack does
+/// not move; after the driver it runs on the receiver's, as with a card.
+#[cfg(feature = "xdp")]
+fn xdp_options() -> XdpOptions {
+    XdpOptions { frames: FRAMES, mode: Some(Mode::Generic), ..XdpOptions::default() }
 }
 
 /// Opens the receiver of a line.
@@ -231,9 +238,8 @@ fn packets(kind: ReceiverKind, line: usize) -> Result<Box<dyn Packets>, Failure>
         }
         #[cfg(feature = "xdp")]
         ReceiverKind::Xdp => {
-            let options = XdpOptions { frames: FRAMES, ..XdpOptions::default() };
             let packets =
-                XdpPackets::open(interface()?, endpoint.into(), options, Box::new(socket));
+                XdpPackets::open(interface()?, endpoint.into(), xdp_options(), Box::new(socket));
             Box::new(packets.map_err(|error| failed(&error))?)
         }
     })
