@@ -382,7 +382,7 @@ impl App {
                 self.channel = (self.channel + 1) % channels;
                 (self.chosen, self.packet, self.detail) = (0, None, Value::Null);
             }
-            Keystroke::Character('/') => {
+            Keystroke::Character('/') if !self.is_overview() => {
                 self.show(View::Books);
                 (self.is_typing, self.is_history) = (true, false);
             }

@@ -71,6 +71,9 @@ impl ApiRequests {
     /// Sends the requests of a query, and their answers to the screen.
     async fn send(&mut self, query: ApiQuery) -> Result<(), SendError<ApiAnswer>> {
         let ApiQuery { process, detail, history } = query;
+        if history.is_none() {
+            self.history = None;
+        }
         if process.is_none() && self.is_of_several != Some(false) {
             let answer = get(&self.target, "/api/v1/processes").await;
             if let Ok(all) = &answer {
@@ -88,17 +91,14 @@ impl ApiRequests {
             let answer = get(&target, &path).await;
             self.sender.send(ApiAnswer::Detail { path, answer })?;
         }
-        match history {
-            None => self.history = None,
-            Some(path) => {
-                if let Some(count) = self.seconds_due(&process, &path) {
-                    let answer = get(&target, &format!("{path}&seconds={count}")).await;
-                    if answer.is_ok() {
-                        self.history = Some((process, path.clone(), Instant::now()));
-                    }
-                    self.sender.send(ApiAnswer::History { path, answer })?;
-                }
+        if let Some(path) = history
+            && let Some(count) = self.seconds_due(&process, &path)
+        {
+            let answer = get(&target, &format!("{path}&seconds={count}")).await;
+            if answer.is_ok() {
+                self.history = Some((process, path.clone(), Instant::now()));
             }
+            self.sender.send(ApiAnswer::History { path, answer })?;
         }
         Ok(())
     }
