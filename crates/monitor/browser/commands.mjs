@@ -82,7 +82,11 @@ async function sessions(processes) {
   await page.waitForTimeout(1500);
   const counts = await isAsTheMetricsSay(address);
   await isAsTheApiSays(page, 15);
-  const { name } = await session();
+  const { name, messages: last } = await session();
+  const listed = await page.locator("details summary").allTextContents();
+  const arrow = { in: "← received", out: "→ sent" };
+  const summaries = last.map(({ time, direction, name: type, seq_num }) => `${time.slice(9, 21)} ${arrow[direction]} ${type} ${seq_num}`);
+  assert.deepEqual(listed.map((text) => text.replace("sent again", "").trim()), summaries);
   const directions = ["received", "sent"];
   const added = await historyAddsUp(address, `of=session&session=${encodeURIComponent(name)}`, (second) => directions.map((way) => second[way]), async () => {
     const text = await metricsOf(address);

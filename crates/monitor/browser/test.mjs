@@ -216,6 +216,15 @@ try {
   await isAccessible(page, "Packets");
   done("Packets: a gap leads to the packets around it, explained byte by byte");
 
+  await page.locator("#hold").check();
+  const { packets } = await feed.get("/api/v1/packets");
+  const rows = await page.locator("tr[data-packet]").evaluateAll((all) => all.map(({ dataset, cells }) => [Number(dataset.packet), cells[2].textContent, cells[3].textContent]));
+  const known = rows.flatMap(([id, ...shown]) => packets.filter((packet) => packet.id === id).map((packet) => [shown, packet]));
+  for (const [shown, { seq_num, len }] of known) assert.deepEqual(shown, [seq_num ?? "–", String(len)]);
+  assert.ok(known.length > 10, `${known.length} of ${rows.length} packets are in the API`);
+  await page.locator("#hold").uncheck();
+  done(`Packets: numbers and lengths of ${known.length} packets in the list are the API's`);
+
   await page.locator("textarea").first().fill("c0 81 85");
   await page.locator("textarea").nth(1).fill('<templates><template name="Own" id="1"><uInt32 name="n"/></template></templates>');
   await page.getByRole("button", { name: "Explain" }).click();
