@@ -1,36 +1,34 @@
-//! A sample in a channel: a header of 16 bytes, then the encoded sample.
+//! A sample in a channel: a header of 8 bytes, then the encoded sample.
 //!
-//! | bytes | content |
+//! | bits | content, little-endian |
 //! |---|---|
-//! | 0 to 7 | time of writing, nanoseconds since the Unix epoch, little-endian |
-//! | 8 | 0: a sample; 1: its instance has ended, and only the key follows |
-//! | 9 to 15 | 0 |
+//! | 0 to 62 | time of writing, nanoseconds since the Unix epoch; 0 if unknown |
+//! | 63 | 0: a sample; 1: its instance has ended, and only the key follows |
+//!
+//! With the slot's header of 24 bytes, samples of up to 32 bytes, such as quotes, take one cache line.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::{Member, MemberType, StructType};
 
 /// Length of the header in bytes.
-pub const HEAD_BYTES: usize = 16;
+pub const HEAD_BYTES: usize = 8;
+/// Bit of the header that says that the instance has ended.
+const END: u64 = 1 << 63;
 
-/// Appends the header and the sample to `out`, after clearing it.
+/// Appends the header and the sample to `out`, after clearing it. A time before 1970 is stated as unknown.
 pub fn encode(out: &mut Vec<u8>, source_timestamp_ns: Option<i64>, is_end: bool, bytes: &[u8]) {
+    let time = source_timestamp_ns.unwrap_or_else(now_ns).max(0).cast_unsigned();
     out.clear();
-    out.extend_from_slice(&source_timestamp_ns.unwrap_or_else(now_ns).to_le_bytes());
-    out.extend_from_slice(&u64::from(is_end).to_le_bytes());
+    out.extend_from_slice(&(time | if is_end { END } else { 0 }).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
 /// Returns the time of writing, whether the instance has ended, and the sample's bytes; `None` if no writer writes such
 /// bytes.
 pub fn decode(bytes: &[u8]) -> Option<(i64, bool, &[u8])> {
-    let (time, rest) = bytes.split_first_chunk()?;
-    let (kind, sample) = rest.split_first_chunk()?;
-    let is_end = match u64::from_le_bytes(*kind) {
-        0 => false,
-        1 => true,
-        _ => return None,
-    };
-    Some((i64::from_le_bytes(*time), is_end, sample))
+    let (head, sample) = bytes.split_first_chunk()?;
+    let head = u64::from_le_bytes(*head);
+    Some(((head & !END).cast_signed(), head & END != 0, sample))
 }
 
 fn now_ns() -> i64 {
@@ -86,13 +84,21 @@ mod tests {
     use tickwire_distribution::{BookTop, EchoMark, Fields, MarketData, Quote};
 
     #[test]
+    fn the_header_has_time_and_end() {
+        let mut bytes = Vec::new();
+        for (time, is_end) in [(1_795_725_934_994_532_328, false), (0, true)] {
+            encode(&mut bytes, Some(time), is_end, b"sample");
+            assert_eq!(decode(&bytes), Some((time, is_end, &b"sample"[..])));
+        }
+        encode(&mut bytes, Some(-1), false, b"");
+        assert_eq!(decode(&bytes), Some((0, false, &b""[..])));
+        assert_eq!(decode(&bytes[..7]), None);
+    }
+
+    #[test]
     fn fixed_types_have_the_length_of_their_longest_sample() {
         assert_eq!(Shape::of(Quote::struct_type()), Shape::Fixed(29));
-        assert_eq!(
-            Shape::of(EchoMark::struct_type()),
-            Shape::Fixed(24),
-            "with headers, a cache line"
-        );
+        assert_eq!(Shape::of(EchoMark::struct_type()), Shape::Fixed(24), "with headers, 56 bytes");
         assert_eq!(Shape::of(BookTop::struct_type()), Shape::Text);
         assert_eq!(Shape::of(MarketData::struct_type()), Shape::Sequences);
     }

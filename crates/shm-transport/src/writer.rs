@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_ring_has_no_more_bytes_than_its_room() {
-        // A slot has a header of 24 bytes, the sample's header of 16 and a sample of 176, rounded up to 256 bytes.
+        // A slot has a header of 24 bytes, the sample's header of 8 and a sample of 176, rounded up to 256 bytes.
         let slot_bytes = slot_bytes(Room { ring_bytes: 0, sample_bytes: 176 });
         let of = |ring_bytes| slots(ring_bytes, slot_bytes);
         assert_eq!([16 << 20, (16 << 20) + 256, 1023, 100].map(of), [1 << 16, 1 << 16, 2, 0]);

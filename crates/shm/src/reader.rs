@@ -254,7 +254,10 @@ impl Reader {
                     self.advance(step);
                     return Ok(Some(Event::Gap { from, to }));
                 }
-                Step::Nothing if !self.is_control_new() => return Ok(None),
+                Step::Nothing if !self.is_control_new() => {
+                    self.prefetch();
+                    return Ok(None);
+                }
                 Step::Sample(_) | Step::Nothing => match self.look_at_control()? {
                     Control::Event(event) => return Ok(Some(event)),
                     Control::Again => {}

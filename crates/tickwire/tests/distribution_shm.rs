@@ -305,7 +305,7 @@ fn options_that_would_do_nothing_are_refused() {
         }
     }
     refused("subscribe --transport shm --shm-ring 100", "100 is not from 4096 to");
-    refused("subscribe --transport shm --shm-sample 2MiB", "2MiB is not from 1 to 1048560 bytes");
+    refused("subscribe --transport shm --shm-sample 2MiB", "2MiB is not from 1 to 1048568 bytes");
     for option in ["--transport shm", "--shm-ring 1MiB", "--domain 3", "--source-name a"] {
         refused(&format!("receive --framing cme --capture-line a=x {option}"), "--publish");
     }

@@ -16,8 +16,8 @@ pub const DOMAIN_MAX: u32 = 232;
 const RING_BYTES_MIN: u64 = 1 << 12;
 /// Most bytes of a ring.
 const RING_BYTES_MAX: u64 = 1 << 38;
-/// Most bytes of a sample: a slot has 1 MiB, with 16 bytes before the sample.
-const SAMPLE_BYTES_MAX: u64 = (1 << 20) - 16;
+/// Most bytes of a sample: a slot has 1 MiB, with 8 bytes before the sample.
+const SAMPLE_BYTES_MAX: u64 = (1 << 20) - 8;
 
 /// Options for the delivery of samples.
 #[derive(Clone, Debug, clap::Args)]
