@@ -15,6 +15,7 @@ mod quick;
 #[path = "../../tests/support/random.rs"]
 mod random;
 mod text;
+pub(crate) mod text_delta;
 #[cfg(test)]
 mod twins;
 mod writer;

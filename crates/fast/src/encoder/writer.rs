@@ -19,12 +19,12 @@ fn groups(bits: u32) -> usize {
 }
 
 #[inline]
-fn unsigned_groups(value: u64) -> usize {
+pub(super) fn unsigned_len(value: u64) -> usize {
     groups(u64::BITS - value.leading_zeros())
 }
 
 #[inline]
-fn signed_groups(value: i64) -> usize {
+pub(super) fn signed_len(value: i64) -> usize {
     let magnitude = (value ^ (value >> 63)) as u64;
     groups(u64::BITS + 1 - magnitude.leading_zeros())
 }
@@ -52,7 +52,7 @@ fn push_front(out: &mut Vec<u8>, bytes: [u8; 8], len: usize) {
 /// Writes an unsigned integer.
 #[inline]
 pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
-    match unsigned_groups(value) {
+    match unsigned_len(value) {
         len @ 1..=8 => push_groups(out, value, len),
         len => wide(out, i128::from(value), len),
     }
@@ -77,7 +77,7 @@ pub(super) fn null(out: &mut Vec<u8>) {
 /// Writes a signed integer.
 #[inline]
 pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
-    match signed_groups(value) {
+    match signed_len(value) {
         len @ 1..=8 => push_groups(out, value as u64, len),
         len => wide(out, i128::from(value), len),
     }
@@ -193,16 +193,6 @@ pub(super) fn vector(out: &mut Vec<u8>, value: &[u8]) {
 pub(super) fn vector_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) {
     unsigned_nullable(out, value.map(|value| value.len() as u64));
     out.extend_from_slice(value.unwrap_or_default());
-}
-
-/// Returns the number of bytes of a signed integer on the wire.
-pub(super) fn signed_len(value: i64) -> usize {
-    signed_groups(value)
-}
-
-/// Returns the number of bytes of an unsigned integer on the wire.
-pub(super) fn unsigned_len(value: u64) -> usize {
-    unsigned_groups(value)
 }
 
 /// A presence map under construction: it reserves space for all bits a segment may use, before the
