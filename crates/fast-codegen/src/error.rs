@@ -11,13 +11,8 @@ use tickwire_fast::template::TemplateErrors;
 pub enum GenerateError {
     /// The template file has errors.
     Templates(TemplateErrors),
-    /// The template set does not compile.
+    /// The template set does not compile, or the projection names a field that no template has.
     Compile(CompileError),
-    /// The projection names a field that no template has.
-    UnknownField {
-        /// The name as given.
-        field: String,
-    },
     /// No template has an id, so no message can be decoded.
     NoTemplateId,
     /// The set has more dictionary entries than generated code supports.
@@ -46,11 +41,6 @@ impl fmt::Display for GenerateError {
         match self {
             Self::Templates(errors) => write!(f, "{errors}"),
             Self::Compile(error) => write!(f, "{error}"),
-            Self::UnknownField { field } => write!(
-                f,
-                "no template has a field \"{field}\"; give a name, a path such as \
-                 MDEntries/MDEntryPx, or a field id (`tickwire templates show` lists them)"
-            ),
             Self::NoTemplateId => f.write_str(
                 "no template of the set has an id, so there is no message to decode: give the \
                  templates that stand alone an id attribute",

@@ -47,7 +47,6 @@ mod module;
 mod names;
 mod operation;
 mod past;
-mod projection;
 mod shape;
 mod source;
 mod tags;

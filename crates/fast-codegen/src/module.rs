@@ -2,7 +2,6 @@
 
 use crate::lanes::Laned;
 use crate::names::{NameScope, camel, snake, upper};
-use crate::projection::Projection;
 use crate::shape::{
     Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope,
 };
@@ -10,7 +9,7 @@ use crate::{GenerateError, Options};
 use std::collections::HashMap;
 use tickwire_fast::TemplateSet;
 use tickwire_fast::rt::ValueKind;
-use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, ModulePlan, Operation};
+use tickwire_fast::rt::plan::{Body, FieldKind, FieldPlan, ModulePlan, Operation, Projection};
 use tickwire_fast::template::FieldType;
 
 /// A dictionary entry of the module.
@@ -103,7 +102,8 @@ impl<'p> Module<'p> {
         plan: &'p ModulePlan<'p>,
         options: &Options,
     ) -> Result<Self, GenerateError> {
-        let projection = Projection::of(options.fields.as_deref());
+        let mut projection = Projection::of(options.fields.as_deref());
+        let is_complete = projection.is_complete();
         let mut module = Self {
             set,
             plan,
@@ -114,7 +114,7 @@ impl<'p> Module<'p> {
             words: 0,
             texts: 0,
             tags: 0,
-            is_complete: projection.is_complete(),
+            is_complete,
             laned: Vec::new(),
         };
         module.number_entries()?;
@@ -134,17 +134,16 @@ impl<'p> Module<'p> {
             let name = types.claim_type(&camel(&template.template.name.local));
             let mut shaping = Shaping {
                 module: &mut module,
-                projection: &projection,
+                projection: &mut projection,
                 types: &mut types,
                 path: Vec::new(),
             };
-            let shape =
-                shaping.shape(&template.body, Some(root), name, projection.is_complete(), 0);
+            let shape = shaping.shape(&template.body, Some(root), name, is_complete, 0);
             let shape = &mut module.shapes[shape];
             shape.doc = format!("Template `{}`, id {id}.", template.template.name);
             module.roots.push(module.shapes.len() - 1);
         }
-        projection.check()?;
+        projection.check().map_err(GenerateError::Compile)?;
         module.laned = module.find_laned();
         match module.roots.is_empty() {
             true => Err(GenerateError::NoTemplateId),
@@ -261,7 +260,7 @@ impl<'p> Module<'p> {
 /// Turns segments into structs.
 struct Shaping<'m, 'p, 'o> {
     module: &'m mut Module<'p>,
-    projection: &'m Projection<'o>,
+    projection: &'m mut Projection<'o>,
     types: &'m mut NameScope,
     path: Vec<String>,
 }

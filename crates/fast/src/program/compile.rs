@@ -5,6 +5,7 @@ use super::codes::{whole_code, wire_type};
 use super::entries::{EntryNumbers, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
 use super::op::{Code, Initial, Op, WireType};
+use super::projection::Projection;
 use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
@@ -12,7 +13,7 @@ use crate::template::{
     Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
     Sequence, TemplateSet, Value, Width,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Presence bits per presence word; the last bit belongs to unwanted fields.
@@ -111,7 +112,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
     for index in 0..set.templates().len() {
         compiler.template(index)?;
     }
-    compiler.check_projection()?;
+    compiler.projection.check()?;
     let ProgramCompiler { code, initials, mut segments, fields, templates, entries, .. } = compiler;
     let budget = &mut Budget { set: &set, bytes_max: options.table_bytes_max, bytes: 0 };
     let mut runs = runs::find(&code, &initials, &mut segments, &fields, budget)?;
@@ -207,8 +208,7 @@ struct ProgramCompiler<'s> {
     segments: Vec<Segment>,
     fields: Vec<FieldLayout>,
     templates: Vec<TemplateLayout>,
-    wanted: Option<HashSet<&'s str>>,
-    found: HashSet<&'s str>,
+    projection: Projection<'s>,
     path: Vec<String>,
     /// Application type at the current position.
     around: Option<&'s Name>,
@@ -216,7 +216,6 @@ struct ProgramCompiler<'s> {
 
 impl<'s> ProgramCompiler<'s> {
     fn new(set: &'s TemplateSet, options: &'s CompileOptions) -> Self {
-        let wanted = options.fields.as_ref();
         Self {
             set,
             options,
@@ -226,26 +225,16 @@ impl<'s> ProgramCompiler<'s> {
             segments: Vec::new(),
             fields: Vec::new(),
             templates: Vec::new(),
-            wanted: wanted.map(|names| names.iter().map(String::as_str).collect()),
-            found: HashSet::new(),
+            projection: Projection::of(options.fields.as_deref()),
             path: Vec::new(),
             around: None,
-        }
-    }
-
-    fn check_projection(&self) -> Result<(), CompileError> {
-        let missing =
-            self.options.fields.iter().flatten().find(|name| !self.found.contains(name.as_str()));
-        match missing {
-            Some(field) => Err(CompileError::UnknownField { field: field.clone() }),
-            None => Ok(()),
         }
     }
 
     fn template(&mut self, index: usize) -> Result<(), CompileError> {
         let template = &self.set.templates()[index];
         let mut record = RecordWords { words: 0, scratch: None };
-        let all = self.wanted.is_none();
+        let all = self.projection.is_complete();
         self.around = template.application_type.as_ref();
         let segment = self.segment(&template.instructions, index, &mut record, all, 0)?;
         self.segments[segment.index()].record_words = record.words;
@@ -369,21 +358,6 @@ impl<'s> ProgramCompiler<'s> {
         outer
     }
 
-    /// True if the projection wants the field itself; does not consider the containers around it.
-    fn wants(&mut self, name: &Name, id: Option<u32>) -> bool {
-        let Some(wanted) = &self.wanted else { return true };
-        let path = match self.path.is_empty() {
-            true => name.local.to_string(),
-            false => format!("{}/{}", self.path.join("/"), name.local),
-        };
-        let id = id.map(|id| id.to_string());
-        let given = [Some(name.local.as_ref()), Some(path.as_str()), id.as_deref()];
-        let hits: Vec<&'s str> =
-            given.into_iter().flatten().filter_map(|name| wanted.get(name).copied()).collect();
-        self.found.extend(&hits);
-        !hits.is_empty()
-    }
-
     /// Assigns presence word and bit to a stored field.
     fn presence(&self, body: &mut SegmentOps, wanted: bool, slots: u32) -> (u32, u8) {
         if !wanted {
@@ -420,7 +394,7 @@ impl<'s> ProgramCompiler<'s> {
         record: &mut RecordWords,
         wanted: bool,
     ) {
-        let wanted = self.wants(&field.name, field.id) || wanted;
+        let wanted = self.projection.wants(&self.path, &field.name, field.id) || wanted;
         let optional = field.presence == Presence::Optional;
         let index = body.fields.len() as u32;
         let constant = match &field.operators {
@@ -543,7 +517,7 @@ impl<'s> ProgramCompiler<'s> {
         wanted: bool,
         depth: u32,
     ) -> Result<(), CompileError> {
-        let wanted_inside = self.wants(&group.name, group.id) || wanted;
+        let wanted_inside = self.projection.wants(&self.path, &group.name, group.id) || wanted;
         let outer = self.enter_type(group.application_type.as_ref());
         self.path.push(group.name.local.to_string());
         let segment =
@@ -585,7 +559,8 @@ impl<'s> ProgramCompiler<'s> {
         wanted: bool,
         depth: u32,
     ) -> Result<(), CompileError> {
-        let wanted_inside = self.wants(&sequence.name, sequence.id) || wanted;
+        let wanted_inside =
+            self.projection.wants(&self.path, &sequence.name, sequence.id) || wanted;
         let outer = self.enter_type(sequence.application_type.as_ref());
         self.path.push(sequence.name.local.to_string());
         let mut entry = RecordWords { words: 0, scratch: None };

@@ -16,6 +16,7 @@ mod op;
 mod outgoing;
 #[cfg(vectors)]
 mod plan;
+mod projection;
 mod quick;
 mod runs;
 mod view;
@@ -28,6 +29,7 @@ pub(crate) use op::{Code, Initial, Op, WireType};
 pub(crate) use outgoing::OutgoingRun;
 #[cfg(vectors)]
 pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
+pub use projection::Projection;
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
 pub(crate) use runs::{LANES_MAX, LaneCode, Run};

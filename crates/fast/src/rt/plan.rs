@@ -7,6 +7,7 @@ use crate::template::{
     Template, TemplateSet, Value, Width,
 };
 
+pub use crate::program::Projection;
 pub use crate::template::OperatorKind;
 
 /// The plan of a whole set.

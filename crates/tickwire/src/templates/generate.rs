@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::{files, output};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tickwire_fast::CompileError;
 use tickwire_fast_codegen::{GenerateError, Options, generate, generate_set};
 
 /// The input and output of the generator.
@@ -66,7 +67,7 @@ fn failure(args: &GenerateArgs, error: GenerateError) -> Failure {
                 .collect();
             Failure::Data(lines.join("\n"))
         }
-        GenerateError::UnknownField { .. } => Failure::Usage(error.to_string()),
+        GenerateError::Compile(CompileError::UnknownField { .. }) => Failure::Usage(error.to_string()),
         error => Failure::Data(format!("{}: {error}", files::names_of(&args.files))),
     }
 }
