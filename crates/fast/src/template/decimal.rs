@@ -1,7 +1,6 @@
 //! Conversion of decimals to text and other numbers.
 
 use super::model::Decimal;
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,26 +23,6 @@ impl Decimal {
             Some(power) if is_exact && exponent >= 0 => mantissa as f64 * power,
             Some(power) if is_exact => mantissa as f64 / power,
             _ => format!("{mantissa}e{exponent}").parse().unwrap_or(f64::NAN),
-        }
-    }
-
-    /// Compares by value: 1.5 and 1.50 are equal here, but not with `==`, which compares mantissa
-    /// and exponent.
-    #[must_use]
-    pub fn cmp_value(self, other: Self) -> Ordering {
-        let difference = i64::from(self.exponent) - i64::from(other.exponent);
-        if difference < 0 {
-            return other.cmp_value(self).reverse();
-        }
-        match u32::try_from(difference).ok().filter(|&difference| difference <= 19) {
-            // 2^63 x 10^19 is below 2^127.
-            Some(difference) => {
-                let scaled = i128::from(self.mantissa) * 10_i128.pow(difference);
-                scaled.cmp(&i128::from(other.mantissa))
-            }
-            // 10^20 is above any mantissa.
-            None if self.mantissa == 0 => 0.cmp(&other.mantissa),
-            None => self.mantissa.cmp(&0),
         }
     }
 }
@@ -197,29 +176,5 @@ mod tests {
             assert_eq!(value.to_f64(), text.parse::<f64>().unwrap(), "{text}");
         }
         assert_eq!(decimal(1, i32::MAX).to_f64(), f64::INFINITY);
-    }
-
-    #[test]
-    fn values_compare_whatever_their_scale() {
-        let ascending = [
-            decimal(i64::MIN, 63),
-            decimal(-1, 20),
-            decimal(i64::MIN, 0),
-            decimal(-1, -63),
-            decimal(0, 63),
-            decimal(1, -63),
-            decimal(149, -2),
-            decimal(150, -2),
-            decimal(i64::MAX, 0),
-            decimal(1, 19),
-            decimal(i64::MAX, i32::MAX),
-        ];
-        for (i, a) in ascending.into_iter().enumerate() {
-            for (j, b) in ascending.into_iter().enumerate() {
-                assert_eq!(a.cmp_value(b), i.cmp(&j), "{a} {b}");
-            }
-        }
-        assert_eq!(decimal(15, -1).cmp_value(decimal(150, -2)), Ordering::Equal);
-        assert_eq!(decimal(0, 5).cmp_value(decimal(0, -63)), Ordering::Equal);
     }
 }

@@ -23,4 +23,4 @@ pub use error::{TemplateError, TemplateErrors};
 pub use limits::ParseLimits;
 pub use model::*;
 pub use set::TemplateSet;
-pub use signature::{Signature, SignatureSyntax};
+pub use signature::Signature;

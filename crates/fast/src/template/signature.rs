@@ -12,7 +12,6 @@ use super::model::{
 use super::set::TemplateSet;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::str::FromStr;
 
 /// Part of every signature: a change of the covered properties must change it, and so all
 /// signatures.
@@ -37,36 +36,6 @@ impl Signature {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-/// The text is not a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignatureSyntax;
-
-impl fmt::Display for SignatureSyntax {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a signature: expected 64 hexadecimal digits")
-    }
-}
-
-impl std::error::Error for SignatureSyntax {}
-
-impl FromStr for Signature {
-    type Err = SignatureSyntax;
-
-    fn from_str(text: &str) -> Result<Self, SignatureSyntax> {
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        if pairs.len() != 32 || !rest.is_empty() {
-            return Err(SignatureSyntax);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            let digit = |digit: u8| char::from(digit).to_digit(16).ok_or(SignatureSyntax);
-            let value = digit(pair[0])? << 4 | digit(pair[1])?;
-            *byte = u8::try_from(value).map_err(|_| SignatureSyntax)?;
-        }
-        Ok(Self(bytes))
     }
 }
 
@@ -353,13 +322,5 @@ mod tests {
         let new = TemplateSet::parse(&BASE.replace("value=\"5\"", "value=\"6\"")).unwrap();
         assert_ne!(old.signature_of(1), new.signature_of(1));
         assert_eq!(old.signature_of(2), None);
-    }
-
-    #[test]
-    fn a_signature_parses_from_its_text() {
-        let signature = signature(BASE);
-        assert_eq!(signature.to_string().parse(), Ok(signature));
-        assert_eq!("12".parse::<Signature>(), Err(SignatureSyntax));
-        assert_eq!("x".repeat(64).parse::<Signature>(), Err(SignatureSyntax));
     }
 }
