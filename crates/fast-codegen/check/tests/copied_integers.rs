@@ -11,17 +11,19 @@ use support::Pair;
 use tickwire_fast::{Conformance, DecoderOptions, Limits, TemplateSet};
 use tickwire_testing::Choices;
 
-/// Bit widths of the fields of templates 1, 2 and 3 of the vector named "flat".
+/// Bit widths of the fields of templates 1, 2 and 3 of the first vector.
 const FIELDS: [&[u32]; 3] = [
     &[32, 32, 16, 8, 32, 8],
     &[32, 16, 8, 32, 8],
     &[32, 16, 8, 32, 16, 8, 32, 16, 8, 32, 16, 8, 32, 16, 8],
 ];
+/// The first vector, as the modules of its templates are named.
+const VECTOR: &str = "testdata copied-integers sent, repeated, counted on";
 const MESSAGES: usize = 60_000;
 
 fn template_set() -> TemplateSet {
     let table: toml::Table =
-        include_str!("../../../fast/testdata/flat.toml").parse().expect("TOML");
+        include_str!("../../../fast/testdata/copied-integers.toml").parse().expect("TOML");
     let body = table["vector"][0]["templates"].as_str().expect("templates");
     TemplateSet::parse(&format!("<templates>{body}</templates>")).expect("valid")
 }
@@ -76,7 +78,7 @@ fn message(choices: &mut Choices, template: usize, is_first: bool, out: &mut Vec
 /// messages.
 fn run(options: DecoderOptions, seed: u64) -> usize {
     let mut choices = Choices::seeded(seed);
-    let mut pair = Pair::new("testdata flat flat", template_set(), options);
+    let mut pair = Pair::new(VECTOR, template_set(), options);
     let mut decoded = 0;
     for _ in 0..MESSAGES / 20 {
         pair.reset();
@@ -95,7 +97,7 @@ fn run(options: DecoderOptions, seed: u64) -> usize {
 }
 
 #[test]
-fn flat_messages_of_all_kinds_decode_alike() {
+fn messages_of_all_kinds_decode_alike() {
     for (seed, conformance) in
         [Conformance::Lenient, Conformance::Strict, Conformance::Canonical].into_iter().enumerate()
     {
@@ -107,20 +109,20 @@ fn flat_messages_of_all_kinds_decode_alike() {
 }
 
 #[test]
-fn flat_messages_that_are_beyond_the_limits_are_refused_alike() {
+fn messages_that_are_beyond_the_limits_are_refused_alike() {
     let limits = Limits::default().message_bytes_max(16);
     let options = DecoderOptions::default().limits(limits);
     let mut choices = Choices::seeded(9);
-    let mut pair = Pair::new("testdata flat flat", template_set(), options);
+    let mut pair = Pair::new(VECTOR, template_set(), options);
     let mut bytes = Vec::new();
     message(&mut choices, 0, true, &mut bytes);
     pair.decode(&bytes);
 }
 
 #[test]
-fn flat_messages_of_a_stream_decode_alike_however_they_are_cut() {
+fn messages_of_a_stream_decode_alike_however_they_are_cut() {
     let mut choices = Choices::seeded(5);
-    let mut pair = Pair::new("testdata flat flat", template_set(), DecoderOptions::default());
+    let mut pair = Pair::new(VECTOR, template_set(), DecoderOptions::default());
     for index in 0..3000 {
         if index % 30 == 0 {
             pair.reset();
