@@ -10,7 +10,7 @@ fn main() {
     let engines = [
         // `rt::window` reads several bytes after one bounds check; without it, `rt::slices`.
         ("reads_ahead", has_native),
-        // AVX-512 and BMI2, each detected at run time: `decoder::vectors`, `rt::extract`; without
+        // AVX-512 and BMI2, each detected at run time: `decoder::wide`, `rt::extract`; without
         // them, portable versions.
         ("vectors", has_native && is_x86_64),
         // The JIT compiler: `decoder::compiled`; without it, `decoder::no_code`.

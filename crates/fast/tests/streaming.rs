@@ -1,9 +1,10 @@
-//! Work caused by a stream that arrives byte by byte: counted, not timed.
+//! Work caused by a stream that arrives byte by byte: counted, not timed. What incomplete messages
+//! leave behind: nothing.
 
 use std::sync::Arc;
 use tickwire_fast::{
-    Conformance, Decoder, DecoderOptions, ErrorKind, Limits, MissingBytes, Program, Step,
-    TemplateSet,
+    Conformance, Decoder, DecoderOptions, EngineUnderTest, ErrorKind, Limits, MissingBytes,
+    Program, ResetPolicy, Step, TemplateSet,
 };
 
 /// Length of the messages: the default limit.
@@ -145,4 +146,65 @@ fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
     );
     let outcome = feed(&mut decoder_of_entries, &entries);
     assert_eq!(outcome.end, Err(ErrorKind::MessageTooLarge));
+}
+
+/// Templates for every engine, with shared entries: runs, a sequence of runs, a long string and a
+/// byte vector; two of them reset.
+const TEMPLATES: &str = r#"<templates>
+    <template name="Runs" id="1"><uInt32 name="a" presence="optional"><copy/></uInt32>
+        <uInt32 name="b" presence="optional"><increment/></uInt32></template>
+    <template name="Entries" id="2" reset="yes"><uInt32 name="a" presence="optional"><copy/></uInt32>
+        <sequence name="s"><uInt32 name="b" presence="optional"><copy/></uInt32>
+            <uInt32 name="c"><delta/></uInt32></sequence></template>
+    <template name="Tree" id="3"><string name="t" presence="optional"><copy/></string>
+        <byteVector name="v" presence="optional"><copy/></byteVector>
+        <uInt32 name="a" presence="optional"><copy/></uInt32></template>
+    <template name="Reset" id="4" reset="yes"><string name="t" presence="optional"><copy/></string>
+        <byteVector name="v" presence="optional"><copy/></byteVector>
+        <uInt32 name="c"><delta/></uInt32></template></templates>"#;
+/// A message of each template with all fields, and one that repeats previous values.
+const MESSAGES: [&[u8]; 8] = [
+    &[0xf0, 0x81, 0x85, 0x86],
+    &[0xc0, 0x81],
+    &[0xe0, 0x82, 0x87, 0x82, 0xc0, 0x88, 0x81, 0x80, 0x82],
+    &[0xc0, 0x82, 0x81, 0x80, 0x83],
+    &[0xf8, 0x83, b'A', b'B', b'C', b'D', b'E', b'F', b'G', b'H', 0xc9, 0x83, 1, 2, 0x89],
+    &[0xc0, 0x83],
+    &[0xf0, 0x84, b'Z', b'Y', b'X', b'W', b'V', b'U', b'T', b'S', 0xd2, 0x82, 3, 0x84],
+    &[0xc0, 0x84, 0x85],
+];
+
+#[test]
+fn an_incomplete_message_leaves_no_trace_even_if_it_resets() {
+    let program = Program::compile(TemplateSet::parse(TEMPLATES).expect("valid"));
+    let program = Arc::new(program.expect("compiles"));
+    let take = |decoder: &mut Decoder, bytes: &[u8]| match decoder.decode_stream(bytes) {
+        Ok(Step::Message(decoded)) => Ok(Some((decoded.len, decoded.message.to_string()))),
+        Ok(Step::NeedMore(_)) => Ok(None),
+        Err(error) => Err(error),
+    };
+    for engine in EngineUnderTest::ALL {
+        for reset in [ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message] {
+            let options = DecoderOptions::default().engine_under_test(engine).reset(reset);
+            let mut decoder = Decoder::with_options(program.clone(), options);
+            for message in [MESSAGES; 3].concat() {
+                take(&mut decoder, message).expect("valid");
+            }
+            for (first, cut) in MESSAGES.iter().flat_map(|m| MESSAGES.map(|cut| (m, cut))) {
+                take(&mut decoder, first).expect("valid");
+                for len in 1..cut.len() {
+                    let mut disturbed = decoder.clone();
+                    assert_eq!(take(&mut disturbed, &cut[..len]), Ok(None));
+                    let mut plain = decoder.clone();
+                    for message in [MESSAGES[1], MESSAGES[5], MESSAGES[3], MESSAGES[7]] {
+                        assert_eq!(
+                            take(&mut disturbed, message),
+                            take(&mut plain, message),
+                            "{engine:?} {reset:?}: {first:02x?}, {len} bytes of {cut:02x?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -130,7 +130,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         self.trace(TraceStep::Template { start: id_start, template: index, reset });
         let segment = &program.segments[template.segment.index()];
-        let base = self.sink.begin_message(index, segment).map_err(outside)?;
+        let base = self.sink.begin_message(segment).map_err(outside)?;
         // A one-word map drops the template id's bit here; a wider map counts it itself.
         if segment.map_bits < WORD_BITS {
             self.fields(segment, &mut map, base, Runs::Tried)?;
@@ -226,7 +226,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let mut ops = ops.iter();
         if let Some(index) = segment.run {
             let word = match runs {
-                Runs::Tried if S::RUNS && self.runs => self.leading_run(index, map, base),
+                Runs::Tried if !S::TRACE && self.runs => self.leading_run(index, map, base),
                 _ => None,
             };
             let run = &self.program.runs[index as usize];
@@ -518,7 +518,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         self.entries_left = self.entries_left.saturating_sub(count);
         let (first, step) = self.sink.begin_sequence(base, op, room, segment).map_err(here)?;
-        let is_whole = |run: &u32| S::RUNS && self.runs && self.program.runs[*run as usize].whole;
+        let is_whole = |run: &u32| !S::TRACE && self.runs && self.program.runs[*run as usize].whole;
         if let Some(run) = segment.run.filter(is_whole) {
             return self.entries(op, segment, run, (first, step), count);
         }
@@ -556,7 +556,6 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         self.enter(op.field)?;
         self.nesting += 1;
-        self.sink.begin_dynamic(op);
         let (template, place) = self.message()?;
         self.nesting -= 1;
         self.depth -= 1;

@@ -427,7 +427,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let (bytes, position) = (self.reader.bytes(), self.reader.position());
         let out = self.sink.words().get_mut(base + run.first_slot as usize..)?;
         let mut progress = Progress { position, state };
-        vectors::single(self.vectors, run, bytes, bits, lanes, out, &mut progress)?;
+        single(run, bytes, bits, lanes, out, &mut progress)?;
         self.dictionary.set_lanes(self.vectors.wide, run, out, progress.state);
         self.reader.set_position(progress.position);
         map.skip(run.map_bits);

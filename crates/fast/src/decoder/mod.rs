@@ -17,13 +17,14 @@ mod sink;
 mod stream;
 mod text;
 mod trace;
-#[cfg_attr(not(vectors), path = "no_vectors.rs")]
 pub(crate) mod vectors;
 mod visitor;
-#[cfg(vectors)]
-mod wide;
+#[cfg_attr(not(vectors), path = "no_wide.rs")]
+pub(crate) mod wide;
 
+#[cfg(machine_code)]
 pub(crate) use compiled::Compiled;
+use compiled::JitEngine;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
@@ -37,20 +38,10 @@ use crate::template::TemplateId;
 use crate::wire::{Conformance, Findings, Reader};
 pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
-use quick::Tail;
 use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
 use vectors::Vectors;
-
-/// Restrictions on compiled code for this message.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(machine_code), allow(dead_code, reason = "only code reads it"))]
-struct Terms {
-    entries_max: u32,
-    /// Whether the code may use the SIMD engine.
-    vectors: bool,
-}
 
 /// A decoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
@@ -63,9 +54,7 @@ pub struct Decoder {
     text: Vec<u8>,
     pub(crate) failed: bool,
     vectors: Vectors,
-    tail: Tail,
-    /// Most entries that the sequence of a plain message may have.
-    entries_most: u32,
+    jit: JitEngine,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
     /// True if runs may be decoded as a unit: their strings are read without checking the limit.
@@ -117,8 +106,7 @@ impl Decoder {
             findings: Findings::default(),
             text: Vec::new(),
             failed: false,
-            tail: Tail::new(vectors.reach()),
-            entries_most: options.limits.entries_max.min(options.limits.entries_total_max),
+            jit: JitEngine::new(options, &program, vectors.wide),
             vectors,
             implied: implied.map(|index| index as u32),
             may_run: options.limits.take_short_strings()
@@ -139,7 +127,11 @@ impl Decoder {
     /// and benchmarks.
     #[doc(hidden)]
     pub fn engine_under_test(&self) -> EngineUnderTest {
-        self.vectors.engine()
+        match self.vectors.wide {
+            Some(_) => EngineUnderTest::Vectors,
+            None if self.jit.is_there() => EngineUnderTest::MachineCode,
+            None => EngineUnderTest::Portable,
+        }
     }
 
     /// Returns the reportable errors tolerated so far.
@@ -188,24 +180,30 @@ impl Decoder {
     /// Those of [`decode`](Self::decode).
     #[inline]
     pub fn decode_packet(&mut self, input: Packet<'_>) -> Result<Decoded<'_>, Error> {
-        let len = match self.vectors.take_whole_messages() {
-            true => self.plain_by_code(input.buffer(), input.len()),
-            false => self.plain(input.bytes()),
-        };
-        match len {
+        match self.as_a_whole::<false>(input) {
             Some(len) => Ok(Decoded { message: &self.message, len }),
             None => self.decode_by_operations(input.bytes()),
         }
     }
 
-    /// Decodes a plain message with its template's code, if compiled. Arguments and results are
-    /// passed in registers: a caller that loads a multi-word result with one wide load would stall
-    /// on store forwarding.
+    /// Decodes a message with the engines that take whole messages; `None` if the operations must
+    /// decode it. In a stream, [`Dictionary::return_to`] then undoes what has changed.
+    #[inline(always)]
+    fn as_a_whole<const STREAM: bool>(&mut self, input: Packet<'_>) -> Option<usize> {
+        match self.jit.is_there() {
+            true => self.plain_by_code::<STREAM>(input.buffer(), input.len()),
+            false => self.plain(input.bytes()),
+        }
+    }
+
+    /// Decodes a message with its template's code, if compiled. Arguments and results are passed in
+    /// registers: a caller that loads a multi-word result with one wide load would stall on store
+    /// forwarding.
     #[inline(never)]
-    fn plain_by_code(&mut self, buffer: &[u8], len: usize) -> Option<usize> {
+    fn plain_by_code<const STREAM: bool>(&mut self, buffer: &[u8], len: usize) -> Option<usize> {
         let input = buffer.get(..len)?;
         self.begin_plain()?;
-        match self.decode_by_code(buffer, input) {
+        match self.decode_by_code::<STREAM>(buffer, input) {
             Some(len) => Some(len),
             None => self.plain(input),
         }
@@ -221,7 +219,6 @@ impl Decoder {
     /// Resets if the policy says so; `None` if a reset is needed first.
     #[inline(always)]
     fn begin_plain(&mut self) -> Option<()> {
-        self.dictionary.return_home();
         if self.options.reset == ResetPolicy::Message {
             self.reset();
         }
@@ -249,9 +246,15 @@ impl Decoder {
             return Ok(Step::NeedMore(MissingBytes::default()));
         }
         self.settle();
+        let (findings, failed) = (self.findings, self.failed);
+        if let Some(mark) = self.dictionary.mark() {
+            if let Some(len) = self.as_a_whole::<true>(Packet::from(input)) {
+                return Ok(Step::Message(Decoded { message: &self.message, len }));
+            }
+            self.dictionary.return_to(mark);
+            self.failed = failed;
+        }
         self.dictionary.begin_journal(&self.program);
-        let findings = self.findings;
-        let failed = self.failed;
         let mut cut = Cut::default();
         let outcome = self.prepare(input).and_then(|()| self.run::<true>(input, &mut cut));
         match outcome {
@@ -284,62 +287,6 @@ impl Decoder {
         Ok(len)
     }
 
-    /// Decodes a message with its template's code; without code, or if it bails out, as
-    /// [`decode_quickly`](Self::decode_quickly).
-    #[inline(always)]
-    fn decode_by_code(&mut self, buffer: &[u8], bytes: &[u8]) -> Option<usize> {
-        if !self.may_run {
-            return None;
-        }
-        let (bits, mut at) = lanes::presence_map(bytes, 0)?;
-        let index = match bits >> 63 {
-            0 => self.dictionary.last_template()?,
-            _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
-        };
-        let bits = bits << 1;
-        let vectors = self.vectors.may_serve(index);
-        let compiled = self.vectors.compiled()?;
-        let Some(code) = compiled.of_template(index) else {
-            return self.decode_tree(buffer, bytes, (at, index, bits));
-        };
-        if !code.takes(bits) {
-            return None;
-        }
-        self.dictionary.set_last_template(index);
-        if code.reset && self.options.reset != ResetPolicy::Never {
-            self.dictionary.reset_values();
-        }
-        let words = &mut self.message.store.words;
-        self.dictionary.settle(&self.program, self.vectors.wide, words);
-        let window = match buffer.len() >= at + code.bytes_max {
-            true => buffer,
-            false => self.tail.lengthened(bytes, code.bytes_max),
-        };
-        let start = (at, bits);
-        let dictionary = &mut self.dictionary;
-        let terms = Terms { entries_max: self.entries_most, vectors };
-        let message = code.message(window, bytes.len(), start, dictionary, words, terms);
-        let leaves_lanes = code.leaves_lanes;
-        if vectors {
-            // If the code bailed out as well, the SIMD engine's work was wasted.
-            self.vectors.served(index, message.as_ref().is_none_or(|message| message.is_declined));
-        }
-        let Some(message) = message else {
-            return self.decode_tree(buffer, bytes, (at, index, bits));
-        };
-        if message.end > bytes.len() {
-            return None;
-        }
-        let store = &mut self.message.store;
-        store.bytes.clear();
-        store.used = message.used;
-        if leaves_lanes {
-            self.dictionary.await_lanes(index);
-        }
-        self.message.set_template(index);
-        Some(message.end)
-    }
-
     /// Decodes a plain message to the decoder's message. For other messages it changes nothing that
     /// decoding again does not restore.
     #[inline(always)]
@@ -356,7 +303,8 @@ impl Decoder {
             obey_reset: self.options.reset != ResetPolicy::Never,
             vectors: &mut self.vectors,
         };
-        let (template, len) = quick.decode(input, &mut self.tail)?;
+        let (template, len) = quick.decode(input)?;
+        self.jit.decoded(&self.program, template);
         self.message.set_template(template);
         Some(len)
     }
@@ -389,7 +337,7 @@ impl Decoder {
         }
         let (template, _) = outcome?;
         let len = engine.reader.position();
-        vectors::decoded(&mut self.vectors, &self.program, template);
+        self.jit.decoded(&self.program, template);
         self.message.set_template(template);
         Ok(len)
     }

@@ -25,7 +25,7 @@ impl<'q> PlainMessage<'q> {
     /// Decodes the message at the start of `input`; returns its template's index and its length, or
     /// `None` if the engine must decode it.
     #[inline(always)]
-    pub(super) fn decode(&mut self, input: &[u8], tail: &mut Tail) -> Option<(u32, usize)> {
+    pub(super) fn decode(&mut self, input: &[u8]) -> Option<(u32, usize)> {
         let (bits, mut at) = lanes::presence_map(input, 0)?;
         let index = match bits >> 63 {
             0 => self.dictionary.last_template()?,
@@ -39,19 +39,15 @@ impl<'q> PlainMessage<'q> {
         if bits & (u64::MAX >> quick.map_bits) != 0 {
             return None;
         }
+        self.dictionary.return_home();
         // Repeating these has no further effect.
         self.dictionary.set_last_template(index);
         if quick.reset && self.obey_reset {
             self.dictionary.reset_values();
         }
         self.dictionary.settle(self.program, self.vectors.wide, &self.store.words);
-        let bytes = tail.lengthened(input, self.vectors.reach());
-        self.runs(quick, bytes, (&mut at, bits))?;
-        if at > input.len() {
-            return None;
-        }
+        self.runs(quick, input, (&mut at, bits))?;
         self.dictionary.await_lanes(index);
-        vectors::decoded(self.vectors, self.program, index);
         Some((index, at))
     }
 
@@ -67,7 +63,7 @@ impl<'q> PlainMessage<'q> {
             let mut progress = Progress { position: *at, state };
             let first = base + run.first_slot as usize;
             let out = self.store.words.get_mut(first..)?;
-            vectors::single(self.vectors, run, bytes, bits, lanes, out, &mut progress)?;
+            lanes::single(run, bytes, bits, lanes, out, &mut progress)?;
             *at = progress.position;
             present = lanes::presence_word(run, progress.state.carried());
             fields = progress.state;
@@ -118,76 +114,5 @@ impl<'q> PlainMessage<'q> {
         *at = progress.position;
         self.dictionary.note_entries(count, progress.state);
         Some(())
-    }
-}
-
-/// Buffer for input that is shorter than compiled code reads ahead.
-#[derive(Clone, Debug)]
-pub(super) struct Tail {
-    bytes: Vec<u8>,
-}
-
-impl Tail {
-    /// Creates a buffer for code that reads at most `reach` bytes ahead.
-    pub(super) fn new(reach: usize) -> Self {
-        Self { bytes: vec![0; 2 * reach] }
-    }
-
-    /// Returns a copy of the bytes, followed by `reach` readable bytes of any value.
-    #[cfg(machine_code)]
-    pub(super) fn padded(&mut self, input: &[u8], reach: usize) -> &[u8] {
-        let end = input.len() + reach;
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        let bytes = &mut self.bytes[..end];
-        copy_short(bytes, input);
-        bytes
-    }
-
-    /// Returns the bytes followed by `reach` readable bytes; returns `input` itself if it is at
-    /// least that long.
-    #[inline(always)]
-    pub(super) fn lengthened<'t>(&'t mut self, input: &'t [u8], reach: usize) -> &'t [u8] {
-        if input.len() >= reach {
-            return input;
-        }
-        let end = input.len() + reach;
-        match self.bytes.get_mut(..end) {
-            Some(bytes) => {
-                copy_short(bytes, input);
-                bytes
-            }
-            None => input,
-        }
-    }
-}
-
-/// Copies to the front of a slice that is at least as long.
-#[inline(always)]
-fn copy_short(to: &mut [u8], from: &[u8]) {
-    match from.len() {
-        16..=32 => copy_ends::<16>(to, from),
-        33..=64 => copy_ends::<32>(to, from),
-        65..=128 => copy_ends::<64>(to, from),
-        len => {
-            if let Some(to) = to.get_mut(..len) {
-                to.copy_from_slice(from);
-            }
-        }
-    }
-}
-
-/// Copies the first and the last `LEN` bytes, which may overlap.
-#[inline(always)]
-fn copy_ends<const LEN: usize>(to: &mut [u8], from: &[u8]) {
-    let behind = from.len().saturating_sub(LEN);
-    if let (Some(first), Some(last)) = (from.first_chunk::<LEN>(), from.last_chunk::<LEN>())
-        && let Some(room) = to.first_chunk_mut()
-    {
-        *room = *first;
-        if let Some(room) = to.get_mut(behind..).and_then(|room| room.first_chunk_mut()) {
-            *room = *last;
-        }
     }
 }

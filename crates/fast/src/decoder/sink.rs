@@ -24,16 +24,15 @@ pub(crate) enum TraceStep<'o> {
 pub(crate) trait Sink {
     /// Whether the engine reports each step; if false, the code is compiled without reports.
     const TRACE: bool = false;
-    /// Whether runs may be decoded straight into [`words`](Sink::words).
-    const RUNS: bool = false;
-    /// The words that records lie in.
+    /// The words that records lie in. A sink that does not trace has some: runs are decoded
+    /// straight into them.
     fn words(&mut self) -> &mut [Word] {
         &mut []
     }
     /// A step of the engine; `position` is its current position.
     fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &Dictionary) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
-    fn begin_message(&mut self, template: u32, segment: &Segment) -> Result<usize, ErrorKind>;
+    fn begin_message(&mut self, segment: &Segment) -> Result<usize, ErrorKind>;
     fn end_message(&mut self) {}
     fn integer(&mut self, base: usize, op: &Op, value: u64);
     fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32);
@@ -57,8 +56,6 @@ pub(crate) trait Sink {
     fn begin_entry(&mut self, _op: &Op, _index: u32) {}
     fn end_entry(&mut self, _op: &Op) {}
     fn end_sequence(&mut self, _op: &Op) {}
-    /// The content of a dynamic reference begins; [`dynamic`](Sink::dynamic) ends it.
-    fn begin_dynamic(&mut self, _op: &Op) {}
     /// A dynamic reference of the record at `base` was decoded to the record at `place`.
     fn dynamic(&mut self, base: usize, op: &Op, template: u32, place: usize);
 }
@@ -70,14 +67,12 @@ pub(crate) struct FlatSink<'m> {
 }
 
 impl Sink for FlatSink<'_> {
-    const RUNS: bool = true;
-
     #[inline]
     fn words(&mut self) -> &mut [Word] {
         &mut self.store.words
     }
 
-    fn begin_message(&mut self, _template: u32, segment: &Segment) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, segment: &Segment) -> Result<usize, ErrorKind> {
         self.store.reserve(segment.record_words as usize, self.bytes_max)
     }
 

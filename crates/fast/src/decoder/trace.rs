@@ -306,7 +306,7 @@ impl Sink for Tracing<'_> {
         }
     }
 
-    fn begin_message(&mut self, _template: u32, _segment: &Segment) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, _segment: &Segment) -> Result<usize, ErrorKind> {
         Ok(0)
     }
 

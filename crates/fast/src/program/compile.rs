@@ -139,6 +139,7 @@ pub(super) fn compile(set: TemplateSet, options: &CompileOptions) -> Result<Prog
         text_count: text_of_entry.iter().filter(|&&text| text != u32::MAX).count() as u32,
         text_of_entry,
         complete: options.fields.is_none(),
+        #[cfg(machine_code)]
         machine_code: Default::default(),
         shows_constants: options.constants,
         dense_ids: Vec::new(),

@@ -36,10 +36,10 @@ pub(crate) use runs::{LANES_MAX, LaneCode, Run};
 use view::ConstantValue;
 pub(crate) use view::{FieldView, ViewKind};
 
+#[cfg(machine_code)]
 use crate::decoder::Compiled;
 use crate::template::{TemplateId, TemplateSet};
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 /// A compiled template set. Cheap to share: put it in an `Arc`.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ pub struct Program {
     pub(crate) text_of_entry: Vec<u32>,
     pub(crate) complete: bool,
     /// Compiled code, created by the first decoder that wants it.
-    #[cfg_attr(not(vectors), allow(dead_code, reason = "no decoder asks for code"))]
-    pub(crate) machine_code: OnceLock<Option<Compiled>>,
+    #[cfg(machine_code)]
+    pub(crate) machine_code: std::sync::OnceLock<Option<Compiled>>,
     /// True if visitors and traces show mandatory constants.
     pub(crate) shows_constants: bool,
     dense_ids: Vec<u32>,
@@ -118,6 +118,7 @@ impl Program {
 
     /// As [`template_index`](Self::template_index), for small ids. Returns `u32::MAX` for
     /// unknown ids; callers bounds-check the result.
+    #[cfg(machine_code)]
     #[inline(always)]
     pub(crate) fn index_of_small(&self, id: u64) -> Option<u32> {
         self.dense_ids.get(usize::try_from(id).ok()?).copied()

@@ -149,7 +149,6 @@ pub(crate) struct Run {
     pub fresh: [[u8; 8]; LANES_MAX],
     pub fresh_carried: u32,
     /// Index of the run in the program.
-    #[cfg(vectors)]
     pub index: u32,
     /// The dictionary's home for the lanes between records; `None` if operations outside of runs
     /// use the entries.
@@ -189,7 +188,6 @@ impl Run {
             kept: 0,
             fresh: [[0; 8]; LANES_MAX],
             fresh_carried: 0,
-            #[cfg(vectors)]
             index: 0,
             home: None,
             is_at_home: false,
@@ -276,15 +274,15 @@ pub(super) fn find(
         }
         let ops = &code[segments[index].ops.start as usize..segments[index].ops.end as usize];
         let tables_before = tables.0.len();
-        let Some(run) = Finder::new(ops, initials, &mut tables).run(&mut tables) else { continue };
+        let run = Finder::new(ops, initials, &mut tables).run(&mut tables);
+        let Some(mut run) = run else { continue };
+        run.index = runs.len() as u32;
         let new_tables = (tables.0.len() - tables_before) * size_of::<Table>();
         budget.take(segments[index].template, run.bytes() + new_tables)?;
-        #[cfg(vectors)]
-        let run = Run { index: runs.len() as u32, ..run };
         let owner = owner_of_record(segments, fields, index);
         let end = run.first_slot + run.words;
         segments[owner].record_words = segments[owner].record_words.max(end);
-        segments[index].run = Some(runs.len() as u32);
+        segments[index].run = Some(run.index);
         runs.push(run);
     }
     Ok(runs)

@@ -1,6 +1,7 @@
 //! Code of a record: one lane after the other, in wire order.
 
-use super::integer::{Kind, Length};
+use super::flow::CodeFlow;
+use super::integer::{Length, Range, StreamInteger};
 use super::message::Slots;
 use super::numbers;
 use super::record::map_width;
@@ -39,6 +40,14 @@ impl Before {
     }
 }
 
+/// Properties of a lane that select how its integer is read.
+#[derive(Clone, Copy, Debug)]
+struct IntegerForm {
+    signed: bool,
+    nullable: bool,
+    delta: bool,
+}
+
 /// Emitter of one record.
 pub(super) struct Body<'a, 'f> {
     pub(super) b: &'a mut FunctionBuilder<'f>,
@@ -55,6 +64,20 @@ pub(super) struct Body<'a, 'f> {
     sources: Vec<Source>,
     /// True while emitting cold blocks, which are placed after all others.
     is_aside: bool,
+}
+
+impl<'f> CodeFlow<'f> for Body<'_, 'f> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'f> {
+        self.b
+    }
+
+    fn bail_block(&self) -> Block {
+        self.bail
+    }
+
+    fn aside(&mut self) -> &mut bool {
+        &mut self.is_aside
+    }
 }
 
 impl<'a, 'f> Body<'a, 'f> {
@@ -91,19 +114,6 @@ impl<'a, 'f> Body<'a, 'f> {
             let is_less = self.b.ins().icmp_imm(IntCC::NotEqual, found, i64::from(required));
             self.bail_if(is_less);
         }
-    }
-
-    /// Switches emission of cold blocks on or off; returns the previous setting.
-    pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
-        std::mem::replace(&mut self.is_aside, is_aside)
-    }
-
-    pub(super) fn create_block(&mut self) -> Block {
-        let block = self.b.create_block();
-        if self.is_aside {
-            self.b.set_cold_block(block);
-        }
-        block
     }
 
     /// Returns the end of the record and its presence word.
@@ -224,17 +234,17 @@ impl<'a, 'f> Body<'a, 'f> {
         use LaneCode as C;
         let absent = self.b.create_block();
         let kind = match self.run.codes[lane] {
-            C::Unsigned => Kind { signed: false, nullable: false, delta: false },
-            C::UnsignedNullable => Kind { signed: false, nullable: true, delta: false },
-            C::Signed => Kind { signed: true, nullable: false, delta: false },
+            C::Unsigned => IntegerForm { signed: false, nullable: false, delta: false },
+            C::UnsignedNullable => IntegerForm { signed: false, nullable: true, delta: false },
+            C::Signed => IntegerForm { signed: true, nullable: false, delta: false },
             C::SignedNullable | C::ExponentNullable => {
-                Kind { signed: true, nullable: true, delta: false }
+                IntegerForm { signed: true, nullable: true, delta: false }
             }
             C::UnsignedDelta | C::SignedDelta => {
-                Kind { signed: true, nullable: false, delta: true }
+                IntegerForm { signed: true, nullable: false, delta: true }
             }
             C::UnsignedDeltaNullable | C::SignedDeltaNullable => {
-                Kind { signed: true, nullable: true, delta: true }
+                IntegerForm { signed: true, nullable: true, delta: true }
             }
             C::Ascii => return self.text(lane, after, None),
             C::AsciiNullable => {
@@ -312,18 +322,41 @@ impl<'a, 'f> Body<'a, 'f> {
         self.b.ins().store(HEAD, value, self.out, 8 * lane as i32);
     }
 
-    pub(super) fn bail_if(&mut self, condition: Value) {
-        let plain = self.create_block();
-        self.b.ins().brif(condition, self.bail, &[], plain, &[]);
-        self.b.switch_to_block(plain);
+    /// Bails out unless the value is in the lane's range.
+    fn check_range(&mut self, lane: usize, value: Value) {
+        self.range(lane).check(self, value);
     }
 
-    /// Bails out unless the value is in the lane's range.
-    pub(super) fn check_range(&mut self, lane: usize, value: Value) {
-        let (bias, limit) = (self.run.bias[lane], self.run.limit[lane]);
-        if let Some(is_beyond) = numbers::is_beyond(self.b, value, bias, limit) {
-            self.bail_if(is_beyond);
-        }
+    fn range(&self, lane: usize) -> Range {
+        Range { bias: self.run.bias[lane], limit: self.run.limit[lane] }
+    }
+
+    /// Emits an integer and continues in `after`; NULL goes to `absent` before its byte is consumed.
+    fn integer(&mut self, lane: usize, form: IntegerForm, after: Block, absent: Block) {
+        let range = self.range(lane);
+        let integer = StreamInteger {
+            position: self.b.use_var(self.position),
+            is_signed: form.signed,
+            null: form.nullable.then_some(absent),
+            is_often_eight: range.limit == u64::MAX,
+        };
+        integer.read(self, &mut |body: &mut Self, read, bytes, len| {
+            let mut value = read;
+            if form.nullable {
+                value = numbers::without_null(body.b, read, form.signed);
+            }
+            if form.delta {
+                let before = body.load_before(lane);
+                let is_signed = !matches!(
+                    body.run.codes[lane],
+                    LaneCode::UnsignedDelta | LaneCode::UnsignedDeltaNullable
+                );
+                value = range.sum(body, (before, value), is_signed);
+            } else if !range.has_all(form.signed, bytes) {
+                range.check(body, value);
+            }
+            body.received(lane, value, len, after);
+        });
     }
 
     /// Emits a string of at most seven bytes that does not begin with a zero byte; a single zero

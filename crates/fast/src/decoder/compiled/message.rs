@@ -265,9 +265,8 @@ impl<'p> MessageFrame<'p> {
         if let Some(vectors) = &self.vectors {
             by_vectors(b, vectors, call, (start, home.there), done);
         }
-        let (_, results) = entries.repeated(b, start, last, bail);
-        let [by_code @ .., _] = results.map(BlockArg::Value);
-        b.ins().jump(done, &by_code);
+        let by_code = entries.repeated(b, start, last, bail);
+        b.ins().jump(done, &by_code.map(BlockArg::Value));
         b.switch_to_block(done);
         hand_on(b, run, dictionary, DICTIONARY_PARTS.last_entry, [carried, assigned]);
         b.ins().return_(&[end, used]);

@@ -1,18 +1,17 @@
-//! JIT engine: compiles the runs and templates of a program to machine code for this CPU.
+//! JIT engine: compiles the templates of a program to machine code for this CPU, one function each.
 //!
-//! Each run becomes straight-line code: per field a test of a constant presence-map bit and
-//! branches on the length; previous values are read from the previous record. The contract is that
-//! of [`lanes`](super::lanes): for anything unusual the code bails out before it changes any state,
-//! and another engine decodes the record again. Bounds are checked once per record: the code runs
-//! only if as many bytes are readable as the longest record it accepts. A template that consists of
-//! runs becomes one function, from the first field to the end.
+//! A template that consists of runs becomes straight-line code: per field a test of a constant
+//! presence-map bit and branches on the length; previous values are read from the previous record.
+//! For anything unusual the code bails out before it changes any state, and another engine decodes
+//! the message again. Bounds are checked once per record: the code runs only if as many bytes are
+//! readable as the longest record it accepts. All other templates become [trees](tree).
 //!
-//! Runs and templates are compiled on demand, one by one; all decoders of the program share the
-//! code.
+//! Templates are compiled on demand, one by one; all decoders of the program share the code.
 //!
 //! This module uses `unsafe` to call compiled code and to free its memory.
 #![allow(unsafe_code)]
 
+mod flow;
 mod hand_over;
 mod integer;
 mod lane;
@@ -20,13 +19,14 @@ mod message;
 mod numbers;
 mod record;
 mod short;
+mod tail;
+mod tier_up;
 mod tree;
 
-use super::Terms;
-use super::lanes::{Place, Progress};
 use super::wide::{Wide, WideCall};
-use crate::dictionary::{Dictionary, Home, LaneState, Lanes, Word};
-use crate::program::{Plan, Program, Run};
+use super::{Decoder, ResetPolicy, lanes};
+use crate::dictionary::{Dictionary, Home, Word};
+use crate::program::{Plan, Program};
 use cranelift_codegen::CodegenError;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
@@ -35,21 +35,17 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use hand_over::Vectors;
 use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
-use record::Frame;
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+pub(super) use tier_up::JitEngine;
 use tree::TreeFrame;
-pub(super) use tree::TreeFunction;
+use tree::TreeFunction;
 
 /// Most lanes compiled per program; other engines decode the rest.
 const LANES_TOTAL_MAX: u32 = 8192;
 /// Most presence-map bits of a compiled run.
 const MAP_BITS_MAX: u32 = 28;
 
-/// Decodes one record, given its presence map. Returns its end, or null to bail out.
-type Single = unsafe extern "sysv64" fn(*mut Call, u64) -> *const u8;
-/// Decodes entries until one needs another engine.
-type Entries = unsafe extern "sysv64" fn(*mut Call);
 /// Decodes a message from its first field on. Arguments: call data, position, presence map, first
 /// word of the record, homes of the program, the dictionary.
 type Whole = unsafe extern "sysv64" fn(
@@ -61,65 +57,40 @@ type Whole = unsafe extern "sysv64" fn(
     *mut Dictionary,
 ) -> MessageEnd;
 
-/// Arguments and results of compiled code.
-#[derive(Debug)]
-#[repr(C)]
-struct Call {
-    /// Next byte.
-    position: *const u8,
-    /// Last position at which a record may begin.
-    last: *const u8,
-    /// First lane of the record.
-    out: *mut Word,
-    /// First lane of the previous record.
-    before: *const Word,
-    /// Lanes present in the previous record; on return, in the last one.
-    carried: u64,
-    assigned: u64,
-    /// Entries to decode; on return, entries left.
-    left: u64,
-}
-
-/// Compiled code of a run.
+/// Restrictions on the code of a plain template for this message.
 #[derive(Clone, Copy, Debug)]
-struct Functions {
-    single: Single,
-    entries: Entries,
-    /// Most bytes that a record reads.
-    bytes_max: usize,
-    /// Words per entry, and words from its start to the last word written.
-    step: usize,
-    span: usize,
-    first_slot: usize,
-    presence_at: u32,
+struct Terms {
+    entries_max: u32,
+    /// Whether the code may use the SIMD engine.
+    vectors: bool,
 }
 
 /// Compiled code of a plain template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
-pub(super) struct MessageFunction {
+struct MessageFunction {
     function: Whole,
     /// Most bytes read from the first field on, or for one entry.
-    pub(super) bytes_max: usize,
+    bytes_max: usize,
     /// Presence-map bits, after the template id's, that the template does not use.
     unused: u64,
     /// The template's own reset attribute.
-    pub(super) reset: bool,
+    reset: bool,
     /// Least number of words that must be available.
     words_min: usize,
     /// Least number of homes that a dictionary must have.
     homes: usize,
     /// True if the home's lanes stay in the message; the dictionary has recorded them.
-    pub(super) leaves_lanes: bool,
+    leaves_lanes: bool,
 }
 
 /// A decoded message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CompiledMessage {
-    pub end: usize,
+struct CompiledMessage {
+    end: usize,
     /// Words in use.
-    pub used: usize,
+    used: usize,
     /// True if the SIMD engine rejected the entries and the code decoded them.
-    pub is_declined: bool,
+    is_declined: bool,
 }
 
 /// Compiled code of a program.
@@ -127,12 +98,11 @@ pub(super) struct CompiledMessage {
 pub(crate) struct Compiled(Arc<Code>);
 
 struct Code {
-    /// By run and by template: unset until requested, `None` if it cannot be compiled.
-    functions: Vec<OnceLock<Option<Functions>>>,
+    /// By template: unset until requested, `None` if it cannot be compiled.
     messages: Vec<OnceLock<Option<MessageFunction>>>,
     /// By template: code for templates that are not plain, or whose plain code mostly bails out.
     trees: Vec<OnceLock<Option<TreeFunction>>>,
-    /// Most bytes that a record of any run reads.
+    /// Most bytes that a record of any plain template reads.
     bytes_max: usize,
     compiler: Mutex<Compiler>,
 }
@@ -159,11 +129,10 @@ impl Drop for Compiler {
 
 impl std::fmt::Debug for Compiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let runs = self.0.functions.iter().filter_map(OnceLock::get).flatten().count();
         let templates = self.0.messages.iter().filter_map(OnceLock::get).flatten().count();
         let trees = self.0.trees.iter().filter_map(OnceLock::get).flatten().count();
         let mut fields = f.debug_struct("Compiled");
-        fields.field("runs", &runs).field("templates", &templates).field("trees", &trees).finish()
+        fields.field("templates", &templates).field("trees", &trees).finish()
     }
 }
 
@@ -188,29 +157,25 @@ impl Compiled {
             lanes: 0,
         };
         let frames = program.quick.iter().flatten().filter_map(|q| MessageFrame::of(program, q));
-        let of_messages = frames.map(|frame| frame.bytes_max());
-        let of_runs = program.runs.iter().map(record::bytes_max);
         Some(Self(Arc::new(Code {
-            functions: program.runs.iter().map(|_| OnceLock::new()).collect(),
             messages: program.templates.iter().map(|_| OnceLock::new()).collect(),
             trees: program.templates.iter().map(|_| OnceLock::new()).collect(),
-            bytes_max: of_runs.chain(of_messages).max().unwrap_or_default(),
+            bytes_max: frames.map(|frame| frame.bytes_max()).max().unwrap_or_default(),
             compiler: Mutex::new(compiler),
         })))
     }
 
     /// Compiles everything not yet compiled. `program` must be the one passed to [`of`](Self::of).
-    pub(super) fn compile_all(&self, program: &Program) {
+    fn compile_all(&self, program: &Program) {
         for template in 0..self.0.messages.len() {
             self.compile_message(program, template);
-            self.compile_runs(program, template as u32);
         }
     }
 
     /// Compiles a template as a plain one, or else as a tree. `program` must be the one passed to
     /// [`of`](Self::of).
     #[cold]
-    pub(super) fn compile_message(&self, program: &Program, template: usize) {
+    fn compile_message(&self, program: &Program, template: usize) {
         if let (Some(place), Some(Some(quick))) =
             (self.0.messages.get(template), program.quick.get(template))
         {
@@ -225,21 +190,9 @@ impl Compiled {
     /// Compiles a template as a tree, even if it is plain: plain code bails out for long strings.
     /// `program` must be the one passed to [`of`](Self::of).
     #[cold]
-    pub(super) fn compile_tree(&self, program: &Program, template: usize) {
+    fn compile_tree(&self, program: &Program, template: usize) {
         if let Some(place) = self.0.trees.get(template) {
             place.get_or_init(|| self.compiler().tree(TreeFrame::of(program, template)?));
-        }
-    }
-
-    /// Compiles the runs of a template. `program` must be the one passed to [`of`](Self::of).
-    #[cold]
-    pub(super) fn compile_runs(&self, program: &Program, template: u32) {
-        for segment in program.segments.iter().filter(|segment| segment.template == template) {
-            let Some(index) = segment.run.map(|run| run as usize) else { continue };
-            if let (Some(place), Some(run)) = (self.0.functions.get(index), program.runs.get(index))
-            {
-                place.get_or_init(|| self.compiler().run(Frame { run, segment }));
-            }
         }
     }
 
@@ -247,123 +200,35 @@ impl Compiled {
         self.0.compiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the most bytes that a record of any run reads.
-    pub(super) fn bytes_max(&self) -> usize {
+    /// Returns the most bytes that a record of any plain template reads.
+    fn bytes_max(&self) -> usize {
         self.0.bytes_max
-    }
-
-    /// True if a run is compiled.
-    #[inline(always)]
-    pub(super) fn has(&self, run: &Run) -> bool {
-        self.of_run(run).is_some()
     }
 
     /// Returns the code of a template, if it is compiled.
     #[inline(always)]
-    pub(super) fn of_template(&self, template: u32) -> Option<&MessageFunction> {
+    fn of_template(&self, template: u32) -> Option<&MessageFunction> {
         self.0.messages.get(template as usize)?.get()?.as_ref()
     }
 
     /// Returns the tree code of a template, if it is compiled.
     #[inline(always)]
-    pub(super) fn of_tree(&self, template: u32) -> Option<&TreeFunction> {
+    fn of_tree(&self, template: u32) -> Option<&TreeFunction> {
         self.0.trees.get(template as usize)?.get()?.as_ref()
-    }
-
-    #[inline(always)]
-    fn of_run(&self, run: &Run) -> Option<&Functions> {
-        self.0.functions.get(run.index as usize)?.get()?.as_ref()
-    }
-
-    /// As [`lanes::entries`](super::lanes::entries); decodes nothing if the run is not compiled.
-    #[inline]
-    pub(super) fn entries(
-        &self,
-        run: &Run,
-        bytes: &[u8],
-        place: Place<'_>,
-        lanes: &Lanes,
-        progress: &mut Progress,
-        count: u32,
-    ) -> u32 {
-        let Some(functions) = self.of_run(run) else { return 0 };
-        let Place { words, base, step, presence_at } = place;
-        let is_known = step == functions.step && presence_at == functions.presence_at;
-        let Some(last) = bytes.len().checked_sub(functions.bytes_max) else { return 0 };
-        if count == 0 || !is_known || progress.position > last {
-            return 0;
-        }
-        let words_needed = (count as usize - 1).saturating_mul(step).saturating_add(functions.span);
-        let Some(words) = words.get_mut(base..).filter(|words| words.len() >= words_needed) else {
-            return 0;
-        };
-        let mut call = Call {
-            position: bytes.as_ptr().wrapping_add(progress.position),
-            last: bytes.as_ptr().wrapping_add(last),
-            out: words.as_mut_ptr().wrapping_add(functions.first_slot),
-            before: lanes.as_ptr(),
-            carried: u64::from(progress.state.carried()),
-            assigned: u64::from(progress.state.assigned()),
-            left: u64::from(count),
-        };
-        // SAFETY: the code reads `call.before` up to the run's lanes, of which `Lanes` has at least as
-        // many. It begins a record at `last` at most and reads at most `bytes_max` bytes of it, all of
-        // which are in `bytes`. It writes, of `count` records, the lanes and the presence word, all
-        // below `span` words from the start of a record; there are `words_needed` words. The memory
-        // of the code lives as long as `self`.
-        unsafe { (functions.entries)(&raw mut call) };
-        progress.position = call.position as usize - bytes.as_ptr() as usize;
-        progress.state = LaneState::new(call.carried as u32, call.assigned as u32);
-        count - call.left as u32
-    }
-
-    /// As [`lanes::single`](super::lanes::single).
-    #[inline]
-    pub(super) fn single(
-        &self,
-        run: &Run,
-        bytes: &[u8],
-        bits: u64,
-        lanes: &Lanes,
-        out: &mut [Word],
-        progress: &mut Progress,
-    ) -> Option<()> {
-        let functions = self.of_run(run)?;
-        let last = bytes.len().checked_sub(functions.bytes_max)?;
-        if progress.position > last || out.len() < run.count as usize {
-            return None;
-        }
-        let mut call = Call {
-            position: bytes.as_ptr().wrapping_add(progress.position),
-            last: bytes.as_ptr().wrapping_add(last),
-            out: out.as_mut_ptr(),
-            before: lanes.as_ptr(),
-            carried: u64::from(progress.state.carried()),
-            assigned: 0,
-            left: 1,
-        };
-        // SAFETY: as above; of the one record only the lanes are written.
-        let end = unsafe { (functions.single)(&raw mut call, bits) };
-        if end.is_null() {
-            return None;
-        }
-        progress.position = end as usize - bytes.as_ptr() as usize;
-        progress.state = progress.state.after(call.carried as u32);
-        Some(())
     }
 }
 
 impl MessageFunction {
     /// True if the template uses all of these presence-map bits.
     #[inline(always)]
-    pub(super) fn takes(&self, bits: u64) -> bool {
+    fn takes(&self, bits: u64) -> bool {
         bits & self.unused == 0
     }
 
     /// Decodes the fields of a template and its sequence, given the presence map, into the front of
     /// `words`; `None` if the code bailed out. The message is within the first `len` bytes.
     #[inline(always)]
-    pub(super) fn message(
+    fn message(
         &self,
         bytes: &[u8],
         len: usize,
@@ -408,6 +273,70 @@ impl MessageFunction {
     }
 }
 
+impl Decoder {
+    /// Decodes a message with its template's code; `None` without code, or if it bails out.
+    #[inline(always)]
+    pub(super) fn decode_by_code<const STREAM: bool>(
+        &mut self,
+        buffer: &[u8],
+        bytes: &[u8],
+    ) -> Option<usize> {
+        if !self.may_run {
+            return None;
+        }
+        let (bits, mut at) = lanes::presence_map(bytes, 0)?;
+        let index = match bits >> 63 {
+            0 => self.dictionary.last_template()?,
+            _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
+        };
+        let bits = bits << 1;
+        let vectors = self.jit.may_use_vectors(index);
+        let compiled = self.jit.compiled.as_ref()?;
+        let Some(code) = compiled.of_template(index) else {
+            return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
+        };
+        if !code.takes(bits) {
+            return None;
+        }
+        self.dictionary.return_home();
+        self.dictionary.set_last_template(index);
+        if code.reset && self.options.reset != ResetPolicy::Never {
+            self.dictionary.reset_values();
+        }
+        let words = &mut self.message.store.words;
+        self.dictionary.settle(&self.program, self.vectors.wide, words);
+        let window = match buffer.len() >= at + code.bytes_max {
+            true => buffer,
+            false => self.jit.tail.lengthened(bytes, code.bytes_max),
+        };
+        let start = (at, bits);
+        let dictionary = &mut self.dictionary;
+        let limits = &self.options.limits;
+        let entries_max = limits.entries_max.min(limits.entries_total_max);
+        let terms = Terms { entries_max, vectors };
+        let message = code.message(window, bytes.len(), start, dictionary, words, terms);
+        let leaves_lanes = code.leaves_lanes;
+        if vectors {
+            // If the code bailed out as well, the SIMD engine's work was wasted.
+            self.jit.vectors_did(index, message.as_ref().is_none_or(|message| message.is_declined));
+        }
+        let Some(message) = message else {
+            return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
+        };
+        if message.end > bytes.len() {
+            return None;
+        }
+        let store = &mut self.message.store;
+        store.bytes.clear();
+        store.used = message.used;
+        if leaves_lanes {
+            self.dictionary.await_lanes(index);
+        }
+        self.message.set_template(index);
+        Some(message.end)
+    }
+}
+
 impl Compiler {
     fn message(&mut self, mut frame: MessageFrame<'_>) -> Option<MessageFunction> {
         self.take_lanes(frame.lanes())?;
@@ -435,33 +364,6 @@ impl Compiler {
             words_min: frame.words_min(),
             homes: homes.unwrap_or_default(),
             leaves_lanes: frame.leaves_lanes(),
-        })
-    }
-
-    fn run(&mut self, frame: Frame<'_>) -> Option<Functions> {
-        let run = frame.run;
-        if run.map_bits > MAP_BITS_MAX {
-            return None;
-        }
-        self.take_lanes(2 * run.count)?;
-        let Self { module, context, .. } = self;
-        let module = module.as_mut()?;
-        let single = define(module, |function| frame.single(function, context))?;
-        let entries = define(module, |function| frame.entries(function, context))?;
-        module.finalize_definitions().ok()?;
-        let single = module.get_finalized_function(single);
-        let entries = module.get_finalized_function(entries);
-        let segment = frame.segment;
-        Some(Functions {
-            // SAFETY: `Frame::single` gives the function this signature and calling convention.
-            single: unsafe { std::mem::transmute::<*const u8, Single>(single) },
-            // SAFETY: `Frame::entries` likewise.
-            entries: unsafe { std::mem::transmute::<*const u8, Entries>(entries) },
-            bytes_max: record::bytes_max(run),
-            step: segment.record_words as usize,
-            span: (run.first_slot + run.count).max(segment.presence_at + 1) as usize,
-            first_slot: run.first_slot as usize,
-            presence_at: segment.presence_at,
         })
     }
 

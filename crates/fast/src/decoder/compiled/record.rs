@@ -1,15 +1,10 @@
-//! Functions of a run: one record, given its presence map, and the entries of a sequence.
+//! Records of a run: presence maps, and the loop over the entries of a sequence.
 
-use super::Call;
 use super::lane::{Before, Body, HEAD};
 use crate::program::{LaneCode, Run, Segment};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
-};
-use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use std::mem::offset_of;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
+use cranelift_frontend::FunctionBuilder;
 
 /// Bits of a presence-map byte.
 const MAP_BYTE_BITS: u32 = 7;
@@ -41,18 +36,6 @@ pub(super) fn map_width(run: &Run) -> u32 {
     map_bytes(run) * MAP_BYTE_BITS
 }
 
-/// Begins the function `fn(call, bits) -> end or null`.
-fn with_bits(b: &mut FunctionBuilder<'_>) -> (Value, Value) {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); 2]);
-    signature.returns.push(AbiParam::new(types::I64));
-    b.func.signature = signature;
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    b.switch_to_block(entry);
-    (b.block_params(entry)[0], b.block_params(entry)[1])
-}
-
 /// Moves the bits of a map, first bit at the top, to where the record's code expects them.
 pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
     match i64::from(map_width(run)) {
@@ -61,86 +44,27 @@ pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value)
     }
 }
 
-/// Ends a function that returns null to bail out.
-fn decline(b: &mut FunctionBuilder<'_>, bail: Block) {
-    b.switch_to_block(bail);
-    let null = b.ins().iconst(types::I64, 0);
-    b.ins().return_(&[null]);
-    b.seal_all_blocks();
-}
-
 impl Frame<'_> {
-    /// Builds the function `fn(call, bits) -> end or null`.
-    pub(super) fn single(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
-        let mut b = FunctionBuilder::new(function, context);
-        let (call, bits) = with_bits(&mut b);
-        let bail = b.create_block();
-        b.set_cold_block(bail);
-        let bits = first_lowered(&mut b, self.run, bits);
-        let position = load(&mut b, call, offset_of!(Call, position));
-        let out = load(&mut b, call, offset_of!(Call, out));
-        let before = load(&mut b, call, offset_of!(Call, before));
-        let carried = load(&mut b, call, offset_of!(Call, carried));
-        let mut body = Body::new(&mut b, self.run, bits, Before::record(before), out, bail);
-        body.record(position, carried);
-        let (end, present) = body.done();
-        store(&mut b, call, offset_of!(Call, carried), present);
-        b.ins().return_(&[end]);
-        decline(&mut b, bail);
-        b.finalize();
-    }
-
-    /// Builds the function `fn(call)`.
-    pub(super) fn entries(&self, function: &mut Function, context: &mut FunctionBuilderContext) {
-        let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.push(AbiParam::new(types::I64));
-        function.signature = signature;
-        let mut b = FunctionBuilder::new(function, context);
-        let entry = b.create_block();
-        b.append_block_params_for_function_params(entry);
-        b.switch_to_block(entry);
-        let call = b.block_params(entry)[0];
-        let bail = b.create_block();
-        b.set_cold_block(bail);
-        let at = [
-            offset_of!(Call, position),
-            offset_of!(Call, carried),
-            offset_of!(Call, assigned),
-            offset_of!(Call, left),
-            offset_of!(Call, out),
-            offset_of!(Call, before),
-        ];
-        let start = at.map(|at| load(&mut b, call, at));
-        let last = load(&mut b, call, offset_of!(Call, last));
-        let (unchanged, results) = self.repeated(&mut b, start, last, bail);
-        give_back(&mut b, call, at, results);
-        b.switch_to_block(bail);
-        give_back(&mut b, call, at, unchanged);
-        b.seal_all_blocks();
-        b.finalize();
-    }
-
     /// Returns the distance in bytes from the first lane of a record to its presence word.
     pub(super) fn to_presence(&self) -> i64 {
         8 * (i64::from(self.segment.presence_at) - i64::from(self.run.first_slot))
     }
 
     /// Emits a loop over entries. `start` is: position, lanes carried and assigned, entries left,
-    /// first lane of the record and of the previous one. Returns the first four of these: in `bail`
-    /// as they were before the entry that bailed out, and after the last entry, where code
-    /// continues.
+    /// first lane of the record and of the previous one. Returns the first three of these after the
+    /// last entry, where code continues.
     pub(super) fn repeated(
         &self,
         b: &mut FunctionBuilder<'_>,
         start: [Value; 6],
         last: Value,
         bail: Block,
-    ) -> ([Value; 4], [Value; 4]) {
+    ) -> [Value; 3] {
         let head = b.create_block();
         let again = start.map(|_| b.append_block_param(head, types::I64));
         let [position, carried, assigned, left, out, before] = again;
         let exit = b.create_block();
-        let results = [(); 4].map(|()| b.append_block_param(exit, types::I64));
+        let results = [(); 3].map(|()| b.append_block_param(exit, types::I64));
         b.ins().jump(head, &start.map(BlockArg::Value));
 
         b.switch_to_block(head);
@@ -157,9 +81,9 @@ impl Frame<'_> {
         let fewer = b.ins().iadd_imm(left, -1);
         let next = b.ins().iadd_imm(out, 8 * i64::from(self.segment.record_words));
         let onward = [end, present, all_assigned, fewer, next, out].map(BlockArg::Value);
-        b.ins().brif(fewer, head, &onward, exit, &onward[..4]);
+        b.ins().brif(fewer, head, &onward, exit, &onward[..3]);
         b.switch_to_block(exit);
-        ([position, carried, assigned, left], results)
+        results
     }
 
     /// Reads a presence map of at most as many bytes as the run needs.
@@ -226,11 +150,4 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, call: Value, at: usize) -> Value
 
 pub(super) fn store(b: &mut FunctionBuilder<'_>, call: Value, at: usize, value: Value) {
     b.ins().store(MemFlags::trusted(), value, call, at as i32);
-}
-
-fn give_back(b: &mut FunctionBuilder<'_>, call: Value, at: [usize; 6], values: [Value; 4]) {
-    for (at, value) in at.into_iter().zip(values) {
-        store(b, call, at, value);
-    }
-    b.ins().return_(&[]);
 }

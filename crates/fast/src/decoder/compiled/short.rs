@@ -1,6 +1,7 @@
 //! Code for copied lanes that are mostly one byte in the stream or not sent: one branch covers both
 //! cases, because which of them occurs is unpredictable.
 
+use super::flow::CodeFlow;
 use super::lane::{Body, HEAD};
 use super::record::map_width;
 use crate::program::{LaneCode, Run};
@@ -48,7 +49,7 @@ impl Body<'_, '_> {
         let is_less = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, byte, least);
         let is_less = self.b.ins().uextend(types::I64, is_less);
         let is_other = self.b.ins().band(is_less, is_sent);
-        let (plain, other) = (self.create_block(), self.create_block());
+        let (plain, other) = (self.block(), self.block());
         self.b.ins().brif(is_other, other, &[], plain, &[]);
 
         self.b.switch_to_block(plain);

@@ -80,6 +80,12 @@ impl Wide {
         is_there.then_some(Self(()))
     }
 
+    /// True if the engine may decode entries of this run.
+    #[inline(always)]
+    pub(super) fn takes(self, run: &Run) -> bool {
+        run.plan.is_some()
+    }
+
     /// Returns the kernel for records of a plan. It is safe to call: the CPU features were
     /// detected.
     pub(super) fn kernel(self, plan: &Plan) -> WideKernel {
@@ -97,13 +103,13 @@ impl Wide {
         self,
         run: &Run,
         bytes: &[u8],
-        place: Place<'_>,
+        place: &mut Place<'_>,
         lanes: &Lanes,
         progress: &mut Progress,
         count: u32,
     ) -> Option<()> {
         let plan = run.plan.as_deref()?;
-        let Place { words, base, step, presence_at } = place;
+        let Place { ref mut words, base, step, presence_at } = *place;
         let (first_slot, presence_at) = (run.first_slot as usize, presence_at as usize);
         let span = (first_slot + plan.blocks * BLOCK).max(presence_at + 1);
         let needed = (count as usize).saturating_sub(1).saturating_mul(step).saturating_add(span);
@@ -135,7 +141,8 @@ impl Wide {
     /// Writes the lanes of a run that have an entry to their home, with full-width stores: vector
     /// loads stall on narrower stores to the same address.
     #[inline]
-    pub(crate) fn keep(self, run: &Run, plan: &Plan, home: &mut Lanes, lanes: &[Word]) {
+    pub(super) fn keep(self, run: &Run, home: &mut Lanes, lanes: &[Word]) {
+        let Some(plan) = run.plan.as_deref() else { return };
         // SAFETY: the CPU features were detected.
         unsafe {
             match plan.blocks {

@@ -3,7 +3,8 @@
 use super::shapes::Shapes;
 use super::{LaneSegment, LaneValues, SequenceFacts};
 use crate::EngineUnderTest;
-use crate::decoder::vectors::{Filled, Habit, Wide};
+use crate::decoder::vectors::Habit;
+use crate::decoder::wide::{Filled, Wide};
 use crate::program::{Plan, Program, Storage};
 use crate::rt::context::Context;
 use crate::rt::cursor::{Cursor, seldom};

@@ -1,10 +1,11 @@
 //! Decimals: with one operator, and with separate operators for exponent and mantissa.
 
 use super::emit::Emitter;
-use super::integer::{INTEGER_BYTES, Range};
 use super::segment::Fields;
+use crate::decoder::compiled::flow::CodeFlow;
+use crate::decoder::compiled::integer::{INTEGER_BYTES, Range};
 use crate::program::{Code, Initial, Op};
-use crate::template::{OperatorKind, Width};
+use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
@@ -160,7 +161,7 @@ impl Emitter<'_, '_> {
         // An exponent plus a delta of 63 bits cannot overflow 64 bits.
         let exponent = self.b.ins().iadd(exponent, exponent_delta);
         self.check_exponent(exponent);
-        let mantissa = self.sum(mantissa, mantissa_delta, true, Width::W64);
+        let mantissa = Range::ALL.sum(self, (mantissa, mantissa_delta), true);
         self.assign_decimal(op, mantissa, exponent);
         [exponent, mantissa]
     }

@@ -2,14 +2,14 @@
 
 use super::TreeCall;
 use super::helper::TextField;
+use crate::decoder::compiled::flow::CodeFlow;
+pub(super) use crate::decoder::compiled::lane::HEAD;
 use crate::dictionary::{ENTRY_BYTES, ENTRY_PARTS};
 use crate::program::{Op, Program};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-/// Flags for loads and stores of memory that is known to be accessible.
-pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
 /// Bytes that are readable from a checked position on.
 pub(in crate::decoder) const REACH: usize = 256;
 
@@ -49,31 +49,25 @@ pub(super) struct Emitter<'a, 'f> {
     pub room: usize,
 }
 
-impl<'f> Emitter<'_, 'f> {
-    pub(super) fn block(&mut self) -> Block {
-        let block = self.b.create_block();
-        if self.is_aside {
-            self.b.set_cold_block(block);
-        }
-        block
+impl<'f> CodeFlow<'f> for Emitter<'_, 'f> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'f> {
+        self.b
     }
 
-    /// Creates a cold block, placed after all others.
-    pub(super) fn block_aside(&mut self) -> Block {
-        let block = self.b.create_block();
-        self.b.set_cold_block(block);
-        block
+    fn bail_block(&self) -> Block {
+        self.bail
     }
 
+    fn aside(&mut self) -> &mut bool {
+        &mut self.is_aside
+    }
+}
+
+impl Emitter<'_, '_> {
     /// Creates a block with one parameter.
     pub(super) fn join(&mut self) -> (Block, Value) {
         let block = self.block();
         (block, self.b.append_block_param(block, types::I64))
-    }
-
-    /// Switches emission of cold blocks on or off; returns the previous setting.
-    pub(super) fn set_aside(&mut self, is_aside: bool) -> bool {
-        std::mem::replace(&mut self.is_aside, is_aside)
     }
 
     pub(super) fn jump(&mut self, to: Block) {
@@ -82,19 +76,6 @@ impl<'f> Emitter<'_, 'f> {
 
     pub(super) fn jump_with(&mut self, to: Block, value: Value) {
         self.b.ins().jump(to, &[BlockArg::Value(value)]);
-    }
-
-    /// Branches to `then` if the condition is not 0, otherwise to `otherwise`; does not continue in
-    /// either.
-    pub(super) fn branch(&mut self, condition: Value, then: Block, otherwise: Block) {
-        self.b.ins().brif(condition, then, &[], otherwise, &[]);
-    }
-
-    pub(super) fn bail_if(&mut self, condition: Value) {
-        let plain = self.block();
-        let bail = self.bail;
-        self.branch(condition, bail, plain);
-        self.b.switch_to_block(plain);
     }
 
     pub(super) fn constant(&mut self, value: u64) -> Value {

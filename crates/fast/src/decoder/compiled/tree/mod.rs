@@ -69,7 +69,7 @@ struct TreeCall {
 
 /// Compiled code of a template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
-pub(in crate::decoder) struct TreeFunction {
+pub(super) struct TreeFunction {
     function: DecodeTree,
     /// Presence-map bits, after the template id's, that the template does not use.
     unused: u64,
@@ -305,24 +305,29 @@ impl TreeFunction {
 
 impl Decoder {
     /// Decodes a message with tree code, if its template has some. `None` if the code bailed out;
-    /// the dictionary is then restored, up to changes that another attempt repeats. `start` is: the
-    /// position after presence map and template id, the template, and the map after the id's bit.
+    /// the dictionary is then restored, up to changes that another attempt repeats. In a stream, a
+    /// message without previous values is left to the operations, because entries are not saved for
+    /// it. `start` is: the position after presence map and template id, the template, and the map
+    /// after the id's bit.
     #[inline(never)]
-    pub(in crate::decoder) fn decode_tree(
+    pub(super) fn decode_tree<const STREAM: bool>(
         &mut self,
         buffer: &[u8],
         bytes: &[u8],
         (position, template, bits): (usize, u32, u64),
     ) -> Option<usize> {
-        if !self.vectors.may_use_tree(template) {
+        if !self.jit.may_use_tree(template) {
             return None;
         }
-        let compiled = self.vectors.compiled()?;
+        let compiled = self.jit.compiled.as_ref()?;
         let tree = compiled.of_tree(template).filter(|tree| bits & tree.unused == 0)?;
         let dictionary = &mut self.dictionary;
         // Nothing was assigned since the dictionaries were reset.
         let is_reset = tree.reset && self.options.reset != ResetPolicy::Never;
         let is_fresh = is_reset || dictionary.is_unused();
+        if STREAM && is_fresh {
+            return None;
+        }
         dictionary.set_last_template(template);
         if is_reset {
             dictionary.reset_values();
@@ -341,7 +346,7 @@ impl Decoder {
                 continue;
             }
             let window = match is_copied {
-                true => self.tail.padded(bytes, REACH),
+                true => self.jit.tail.padded(bytes, REACH),
                 false if is_ahead => buffer,
                 false => bytes,
             };
@@ -367,7 +372,7 @@ impl Decoder {
             }
         }
         let is_declined = !matches!(outcome, Outcome::Done(_));
-        self.vectors.tree_did(template, is_declined);
+        self.jit.tree_did(template, is_declined);
         let Outcome::Done(end) = outcome else { return None };
         self.message.set_template(template);
         Some(end)
@@ -402,7 +407,7 @@ mod tests {
 
     /// Returns the number of messages that the operations decoded.
     fn by_operations(decoder: &Decoder) -> u32 {
-        decoder.vectors.heat_of(0)
+        decoder.jit.heat_of(0)
     }
 
     /// Plain code handles strings up to the size of a word; for longer ones it bails out of the
@@ -419,6 +424,25 @@ mod tests {
             assert_eq!(decoder.decode(&message).unwrap().len, message.len());
         }
         assert_eq!(by_operations(&decoder), 1 << 12);
+    }
+
+    #[test]
+    fn code_decodes_streams_once_there_are_previous_values() {
+        let mut decoder = decoder();
+        for _ in 0..3 {
+            decoder.decode(FIRST).unwrap();
+        }
+        let before = by_operations(&decoder);
+        // Each message takes one off the exponent.
+        for _ in 0..20 {
+            for message in [FIRST, SECOND] {
+                let step = decoder.decode_stream(message).unwrap();
+                assert!(
+                    matches!(step, crate::Step::Message(decoded) if decoded.len == message.len())
+                );
+            }
+        }
+        assert_eq!(by_operations(&decoder), before);
     }
 
     #[test]

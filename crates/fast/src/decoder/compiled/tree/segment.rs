@@ -2,8 +2,9 @@
 
 use super::TreeCall;
 use super::emit::{Emitter, HEAD, REACH};
-use super::integer::INTEGER_BYTES;
 use super::text::WORD_BYTES;
+use crate::decoder::compiled::flow::CodeFlow;
+use crate::decoder::compiled::integer::INTEGER_BYTES;
 use crate::program::{Code, LANES_MAX, Op, Program, Segment, WireType};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -5,6 +5,7 @@ use super::TreeCall;
 use super::emit::{Emitter, HEAD};
 use super::helper::{TextField, copy_text, read_text};
 use super::segment::Fields;
+use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
 use crate::dictionary::OUTSIDE;
 use crate::program::{Op, WireType};
