@@ -26,12 +26,12 @@ pub fn run<H: Host>(program: &Program, packet: &[u8], host: &mut H) -> Result<us
     let names = [0; NAMES_MAX];
     let (pos, mark, second_mark, value, empty_rounds) = (0, 0, 0, 0, 0);
     let mut walk =
-        Walk { program, packet, host, pos, mark, second_mark, value, names, empty_rounds };
+        ReferenceWalk { program, packet, host, pos, mark, second_mark, value, names, empty_rounds };
     walk.block(&program.body, packet)?;
     Ok(walk.pos)
 }
 
-struct Walk<'a, H> {
+struct ReferenceWalk<'a, H> {
     program: &'a Program,
     packet: &'a [u8],
     host: &'a mut H,
@@ -46,7 +46,7 @@ struct Walk<'a, H> {
     empty_rounds: u32,
 }
 
-impl<H: Host> Walk<'_, H> {
+impl<H: Host> ReferenceWalk<'_, H> {
     /// Runs the statements of a block. `input` is the packet up to the end of the innermost count.
     fn block(&mut self, body: &[Node], input: &[u8]) -> Result<(), RunError> {
         body.iter().try_for_each(|node| self.statement(node, input))

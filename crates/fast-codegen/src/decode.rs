@@ -1,10 +1,10 @@
 //! Emits the functions that decode.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::operation::Scene;
+use crate::operation::FieldScene;
 use crate::past::{PAST, UNKNOWN, is_leaf, is_mostly_absent};
-use crate::shape::{MapMode, Member, Shape, field_bits, is_constant};
+use crate::shape::{MapMode, StructMember, StructShape, field_bits, is_constant};
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::FieldType;
 
@@ -13,8 +13,8 @@ impl<'p> Module<'p> {
     pub(crate) fn decode_functions(&self, index: usize) -> String {
         let shape = &self.shapes[index];
         let past = if self.warm_entries(shape).is_some() { PAST } else { UNKNOWN };
-        let scene = Scene { module: self, shape, past };
-        let body = Decoding { scene: &scene }.body();
+        let scene = FieldScene { module: self, shape, past };
+        let body = DecodePrinter { scene: &scene }.body();
         match &shape.root {
             Some(_) => self.root_functions(shape, &body),
             None => {
@@ -23,7 +23,7 @@ impl<'p> Module<'p> {
         }
     }
 
-    fn root_functions(&self, shape: &Shape<'p>, fields: &str) -> String {
+    fn root_functions(&self, shape: &StructShape<'p>, fields: &str) -> String {
         let Some(root) = &shape.root else { return String::new() };
         let function = self.function(shape);
         let (from, len) = self.saved_words(root.template, root.is_dynamic);
@@ -99,7 +99,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the code that passes a template's function its presence map.
-    fn root_map(&self, shape: &Shape<'p>) -> String {
+    fn root_map(&self, shape: &StructShape<'p>) -> String {
         let read = match (self.has_wide(), shape.mode) {
             (false, MapMode::Fixed | MapMode::Narrow) => "",
             (false, _) => "let mut map = Bits::new(map << 1);\n",
@@ -118,7 +118,7 @@ impl<'p> Module<'p> {
         read.to_owned() + &fixed_map(shape)
     }
 
-    fn segment_function(&self, shape: &Shape<'p>, body: &str) -> String {
+    fn segment_function(&self, shape: &StructShape<'p>, body: &str) -> String {
         let map = match (shape.has_map(), shape.mode) {
             (false, _) => String::new(),
             (true, MapMode::Fixed | MapMode::Narrow) => {
@@ -167,7 +167,7 @@ impl<'p> Module<'p> {
 
     /// Returns the function for entries whose state is unknown. These are rare, so it is kept out
     /// of line.
-    fn unknown_segment(&self, shape: &Shape<'p>) -> String {
+    fn unknown_segment(&self, shape: &StructShape<'p>) -> String {
         let (out, argument) = match shape.is_stored {
             true => (shape.name.as_str(), "out, "),
             false => ("()", ""),
@@ -177,7 +177,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns `decode_` and the words of the struct's name.
-    pub(crate) fn function(&self, shape: &Shape<'p>) -> String {
+    pub(crate) fn function(&self, shape: &StructShape<'p>) -> String {
         format!("decode_{}", crate::names::snake(&shape.name).trim_end_matches('_'))
     }
 
@@ -208,11 +208,11 @@ impl<'p> Module<'p> {
 }
 
 /// Emits the statements that decode the fields of a segment.
-struct Decoding<'s, 'm, 'p> {
-    scene: &'s Scene<'m, 'p>,
+struct DecodePrinter<'s, 'm, 'p> {
+    scene: &'s FieldScene<'m, 'p>,
 }
 
-impl<'p> Decoding<'_, '_, 'p> {
+impl<'p> DecodePrinter<'_, '_, 'p> {
     fn body(&self) -> String {
         let shape = self.scene.shape;
         let mut text = String::new();
@@ -250,7 +250,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// True if nothing happens when the field's bit is 0.
-    fn is_rare(&self, member: &Member<'_>) -> bool {
+    fn is_rare(&self, member: &StructMember<'_>) -> bool {
         if !self.scene.shape.mode.is_fixed() || !member.plan.is_optional {
             return false;
         }
@@ -264,7 +264,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    fn member(&self, member: &Member<'p>) -> String {
+    fn member(&self, member: &StructMember<'p>) -> String {
         match &member.plan.kind {
             FieldKind::Scalar { .. } => self.scalar(member),
             FieldKind::Parts { .. } => self.parts(member),
@@ -274,7 +274,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    fn scalar(&self, member: &Member<'p>) -> String {
+    fn scalar(&self, member: &StructMember<'p>) -> String {
         let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
             return String::new();
         };
@@ -304,7 +304,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// True if the field is an optional default without an initial value.
-    fn is_nothing_without_bit(&self, member: &Member<'_>) -> bool {
+    fn is_nothing_without_bit(&self, member: &StructMember<'_>) -> bool {
         matches!(&member.plan.kind, FieldKind::Scalar { operation, .. }
             if member.plan.is_optional
                 && operation.kind == OperatorKind::Default
@@ -318,9 +318,9 @@ impl<'p> Decoding<'_, '_, 'p> {
         operation: &Operation<'_>,
         is_optional: bool,
         bit: u32,
-    ) -> (String, Option<IntegerType>) {
+    ) -> (String, Option<IntegerShape>) {
         let scene = self.scene;
-        match (IntegerType::of(field_type), field_type, is_optional) {
+        match (IntegerShape::of(field_type), field_type, is_optional) {
             (Some(kind), _, false) => (scene.integer(operation, kind, bit), Some(kind)),
             (Some(kind), _, true) => (scene.integer_optional(operation, kind, bit), Some(kind)),
             (None, FieldType::Decimal, false) => (scene.decimal(operation, bit), None),
@@ -331,7 +331,12 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Returns the statement that stores an expression's value.
-    fn store(&self, member: &Member<'p>, expression: &str, cast: Option<IntegerType>) -> String {
+    fn store(
+        &self,
+        member: &StructMember<'p>,
+        expression: &str,
+        cast: Option<IntegerShape>,
+    ) -> String {
         let cast = |value: &str| cast.map_or(value.to_owned(), |kind| kind.cast(value));
         let ident = &member.ident;
         match (member.is_stored, member.plan.is_optional) {
@@ -349,11 +354,11 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Returns the statement that marks a field absent; presence bits are initially set.
-    fn absent(&self, member: &Member<'p>) -> String {
+    fn absent(&self, member: &StructMember<'p>) -> String {
         self.all_absent(std::slice::from_ref(member))
     }
 
-    fn all_absent(&self, members: &[Member<'p>]) -> String {
+    fn all_absent(&self, members: &[StructMember<'p>]) -> String {
         let clear = |word: usize| {
             let bits = members.iter().filter_map(|member| member.presence);
             let mask =
@@ -364,7 +369,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Emits a field whose presence depends only on its bit.
-    fn present_by_bit(&self, member: &Member<'p>) -> String {
+    fn present_by_bit(&self, member: &StructMember<'p>) -> String {
         match member.presence {
             Some(_) => {
                 format!("if {} {{ {} }}\n", self.scene.test_unset(member.bit), self.absent(member))
@@ -374,20 +379,20 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    fn parts(&self, member: &Member<'p>) -> String {
+    fn parts(&self, member: &StructMember<'p>) -> String {
         let FieldKind::Parts { exponent, mantissa } = &member.plan.kind else {
             return String::new();
         };
         // Rarely present fields are not covered by the check of entries before the segment.
         let past = if is_mostly_absent(member.plan) { UNKNOWN } else { self.scene.past };
-        let scene = &Scene { past, ..*self.scene };
+        let scene = &FieldScene { past, ..*self.scene };
         let is_optional = member.plan.is_optional;
         let mantissa_bit = member.bit + crate::shape::map_bits(exponent, is_optional);
         let absent = format!("{}{}", scene.leave(mantissa), self.absent(member));
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
             scene.check_type(mantissa, mantissa_bit),
-            scene.integer(mantissa, IntegerType::MANTISSA, mantissa_bit)
+            scene.integer(mantissa, IntegerShape::MANTISSA, mantissa_bit)
         );
         let store = match member.is_stored {
             true => format!(
@@ -410,7 +415,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         }
     }
 
-    fn group(&self, member: &Member<'p>) -> String {
+    fn group(&self, member: &StructMember<'p>) -> String {
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
         let out = format!("&mut out.{}", member.ident);
@@ -428,7 +433,7 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Decodes a nested segment.
-    fn call(&self, out: &str, child: &Shape<'p>) -> String {
+    fn call(&self, out: &str, child: &StructShape<'p>) -> String {
         match (is_leaf(child), child.is_stored) {
             (true, _) => self.call_leaf("", out, child),
             (false, true) => format!("c.decode::<{}>((), state, {out}, x)?", child.name),
@@ -437,14 +442,14 @@ impl<'p> Decoding<'_, '_, 'p> {
     }
 
     /// Decodes a nested segment that has no nested segments itself.
-    fn call_leaf(&self, generics: &str, out: &str, child: &Shape<'p>) -> String {
+    fn call_leaf(&self, generics: &str, out: &str, child: &StructShape<'p>) -> String {
         let function = self.scene.module.function(child);
         let out = if child.is_stored { format!("{out}, ") } else { String::new() };
         format!("{function}{generics}(c, state, {out}x)?")
     }
 
     /// Decodes a nested segment, with the variant for entries that are all assigned if they are.
-    fn call_by_past(&self, out: &str, child: &Shape<'p>, is_warm: &str) -> String {
+    fn call_by_past(&self, out: &str, child: &StructShape<'p>, is_warm: &str) -> String {
         let unknown_out = if child.is_stored { out } else { "&mut ()" };
         format!(
             "if {is_warm} {{ {} }} else {{ c.decode::<{}>((), state, {unknown_out}, x)? }}",
@@ -455,12 +460,12 @@ impl<'p> Decoding<'_, '_, 'p> {
 
     /// Returns the condition that all entries of a segment are assigned, if it has a variant for
     /// that.
-    fn is_warm(&self, child: &Shape<'p>) -> Option<String> {
+    fn is_warm(&self, child: &StructShape<'p>) -> Option<String> {
         let (first, count) = self.scene.module.warm_entries(child)?;
         Some(format!("K::HAS_FORMS && state.is_warm::<{first}, {count}>()"))
     }
 
-    fn sequence(&self, member: &Member<'p>) -> String {
+    fn sequence(&self, member: &StructMember<'p>) -> String {
         let FieldKind::Sequence { length, .. } = &member.plan.kind else { return String::new() };
         let Some(child) = member.child else { return String::new() };
         let child = &self.scene.module.shapes[child];
@@ -478,18 +483,18 @@ impl<'p> Decoding<'_, '_, 'p> {
         match member.plan.is_optional {
             true => format!(
                 "{check}let count = {};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
-                scene.integer_optional(length, IntegerType::LENGTH, member.bit),
+                scene.integer_optional(length, IntegerShape::LENGTH, member.bit),
                 self.absent(member)
             ),
             false => format!(
                 "{check}{{ let count = {};\n{entries} }}\n",
-                scene.integer(length, IntegerType::LENGTH, member.bit)
+                scene.integer(length, IntegerShape::LENGTH, member.bit)
             ),
         }
     }
 
     /// Decodes as many entries as the length says.
-    fn entries(&self, member: &Member<'p>, child: &Shape<'p>) -> String {
+    fn entries(&self, member: &StructMember<'p>, child: &StructShape<'p>) -> String {
         let (over, each, one) = match child.is_stored {
             true => (
                 format!("out.{}.prepare(count, &mut x.growth)?", member.ident),
@@ -533,7 +538,7 @@ impl<'p> Decoding<'_, '_, 'p> {
         prepare + &entries
     }
 
-    fn dynamic(&self, member: &Member<'p>) -> String {
+    fn dynamic(&self, member: &StructMember<'p>) -> String {
         let depth = self.scene.shape.depth;
         format!(
             "x.begin_nested({depth})?;
@@ -571,16 +576,16 @@ fn or_else(text: &str) -> String {
 
 /// Returns the type that an exponent is read as. Checking the exponent's range (R1) includes the
 /// range of int32, unless the value is copied or added to.
-fn exponent_type(exponent: &Operation<'_>) -> IntegerType {
+fn exponent_type(exponent: &Operation<'_>) -> IntegerShape {
     match exponent.kind {
-        OperatorKind::None | OperatorKind::Default => IntegerType::MANTISSA,
-        _ => IntegerType::EXPONENT,
+        OperatorKind::None | OperatorKind::Default => IntegerShape::MANTISSA,
+        _ => IntegerShape::EXPONENT,
     }
 }
 
 /// Returns the code that reports unused bits of a map; the other bits are tested where fields use
 /// them.
-fn fixed_map(shape: &Shape<'_>) -> String {
+fn fixed_map(shape: &StructShape<'_>) -> String {
     let unused = match shape.map_bits {
         bits @ 0..63 => (u64::MAX >> bits) & !1,
         _ => 0,

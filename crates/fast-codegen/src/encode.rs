@@ -4,13 +4,13 @@
 //! it is sent, then writes the map, then the fields. Otherwise, or if two fields of a segment share
 //! a dictionary entry, it reserves the map and writes the fields one by one.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::names::snake;
 use crate::operation::{
     charset, initial_bytes, initial_decimal, initial_integer, initial_text, option,
 };
-use crate::shape::{Member, Shape, map_bits, uses};
+use crate::shape::{StructMember, StructShape, map_bits, uses};
 use std::collections::HashMap;
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
@@ -68,7 +68,7 @@ impl<'p> Module<'p> {
         if !self.is_complete {
             return String::new();
         }
-        let encoding = Encoding { module: self, shape, is_open: self.is_open(shape) };
+        let encoding = EncodePrinter { module: self, shape, is_open: self.is_open(shape) };
         match &shape.root {
             Some(_) => encoding.root(index),
             None => encoding.segment(),
@@ -76,10 +76,10 @@ impl<'p> Module<'p> {
     }
 
     /// True if the map of a shape is written bit by bit.
-    fn is_open(&self, shape: &Shape<'p>) -> bool {
+    fn is_open(&self, shape: &StructShape<'p>) -> bool {
         let mut counts = HashMap::new();
         uses(&shape.members, &self.shapes, &mut counts);
-        let is_dynamic = |member: &Member<'_>| {
+        let is_dynamic = |member: &StructMember<'_>| {
             matches!(member.plan.kind, FieldKind::Dynamic)
                 || member.child.is_some_and(|child| self.nests(child))
         };
@@ -97,18 +97,18 @@ impl<'p> Module<'p> {
         })
     }
 
-    pub(crate) fn encode_name(&self, shape: &Shape<'p>) -> String {
+    pub(crate) fn encode_name(&self, shape: &StructShape<'p>) -> String {
         format!("encode_{}", snake(&shape.name).trim_end_matches('_'))
     }
 }
 
-struct Encoding<'m, 'p> {
+struct EncodePrinter<'m, 'p> {
     module: &'m Module<'p>,
-    shape: &'m Shape<'p>,
+    shape: &'m StructShape<'p>,
     is_open: bool,
 }
 
-impl<'p> Encoding<'_, 'p> {
+impl<'p> EncodePrinter<'_, 'p> {
     fn root(&self, index: usize) -> String {
         let (module, shape) = (self.module, self.shape);
         let Some(root) = &shape.root else { return String::new() };
@@ -162,9 +162,9 @@ impl<'p> Encoding<'_, 'p> {
     /// Returns the most bytes of a message whose encoding can only fail for lack of room in the
     /// output; `None` for other messages.
     fn longest(&self) -> Option<u32> {
-        let is_certain = |member: &Member<'_>| match &member.plan.kind {
+        let is_certain = |member: &StructMember<'_>| match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
-                let is_narrow = IntegerType::of(field_type).is_some_and(|kind| kind.bits() < 64);
+                let is_narrow = IntegerShape::of(field_type).is_some_and(|kind| kind.bits() < 64);
                 let is_settled =
                     !matches!(operation.kind, OperatorKind::Delta | OperatorKind::Tail);
                 operation.kind == OperatorKind::Constant || is_narrow && is_settled
@@ -279,7 +279,7 @@ impl<'p> Encoding<'_, 'p> {
         text
     }
 
-    fn steps(&self, member: &Member<'p>) -> Vec<EncodeStep> {
+    fn steps(&self, member: &StructMember<'p>) -> Vec<EncodeStep> {
         match &member.plan.kind {
             FieldKind::Scalar { field_type, operation } => {
                 vec![self.scalar(member, field_type, operation)]
@@ -293,7 +293,7 @@ impl<'p> Encoding<'_, 'p> {
 
     fn scalar(
         &self,
-        member: &Member<'p>,
+        member: &StructMember<'p>,
         field_type: &FieldType,
         operation: &Operation<'_>,
     ) -> EncodeStep {
@@ -303,7 +303,7 @@ impl<'p> Encoding<'_, 'p> {
             let sends = is_optional.then(|| Sends::If(format!("m.{ident}()")));
             return EncodeStep { before: String::new(), sends, write: String::new() };
         }
-        match (IntegerType::of(field_type), field_type) {
+        match (IntegerShape::of(field_type), field_type) {
             (Some(kind), _) => {
                 let value = match is_optional {
                     false => widen(kind, &format!("m.{ident}")),
@@ -321,7 +321,7 @@ impl<'p> Encoding<'_, 'p> {
     fn integer(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         is_optional: bool,
         value: &str,
     ) -> EncodeStep {
@@ -541,7 +541,7 @@ impl<'p> Encoding<'_, 'p> {
 
     fn parts(
         &self,
-        member: &Member<'p>,
+        member: &StructMember<'p>,
         exponent: &Operation<'_>,
         mantissa: &Operation<'_>,
     ) -> Vec<EncodeStep> {
@@ -557,10 +557,10 @@ impl<'p> Encoding<'_, 'p> {
             ),
             false => format!("rt::exponent(i64::from(m.{ident}.exponent) as u64)?;\n"),
         };
-        let mut first = self.part(exponent, IntegerType::EXPONENT, is_optional, &exponent_value);
+        let mut first = self.part(exponent, IntegerShape::EXPONENT, is_optional, &exponent_value);
         first.before.insert_str(0, &check);
         let mantissa_value = format!("m.{ident}.mantissa as u64");
-        let mut second = self.part(mantissa, IntegerType::MANTISSA, false, &mantissa_value);
+        let mut second = self.part(mantissa, IntegerShape::MANTISSA, false, &mantissa_value);
         // A mantissa without a bit of its own is written together with the exponent.
         if is_optional && map_bits(mantissa, false) == 0 {
             let before = std::mem::take(&mut second.before);
@@ -574,7 +574,7 @@ impl<'p> Encoding<'_, 'p> {
     fn part(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         is_optional: bool,
         value: &str,
     ) -> EncodeStep {
@@ -588,7 +588,7 @@ impl<'p> Encoding<'_, 'p> {
     fn constant(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         is_optional: bool,
         value: &str,
     ) -> EncodeStep {
@@ -603,14 +603,14 @@ impl<'p> Encoding<'_, 'p> {
         EncodeStep { before, sends, write: String::new() }
     }
 
-    fn group(&self, member: &Member<'p>) -> EncodeStep {
+    fn group(&self, member: &StructMember<'p>) -> EncodeStep {
         let write = self.call(member, &format!("&m.{}", member.ident));
         let is_there = || Sends::If(format!("m.{}().is_some()", member.ident));
         let sends = member.plan.is_optional.then(is_there);
         EncodeStep { before: String::new(), sends, write }
     }
 
-    fn call(&self, member: &Member<'p>, value: &str) -> String {
+    fn call(&self, member: &StructMember<'p>, value: &str) -> String {
         let Some(child) = member.child else { return String::new() };
         let child = &self.module.shapes[child];
         if child.depth > tickwire_fast::Limits::DEPTH_MAX {
@@ -619,7 +619,7 @@ impl<'p> Encoding<'_, 'p> {
         format!("o = o.encode({value}, arena, state, x)?;\n")
     }
 
-    fn sequence(&self, member: &Member<'p>, length: &Operation<'_>) -> Vec<EncodeStep> {
+    fn sequence(&self, member: &StructMember<'p>, length: &Operation<'_>) -> Vec<EncodeStep> {
         let ident = &member.ident;
         let is_optional = member.plan.is_optional;
         let value = match is_optional {
@@ -628,9 +628,9 @@ impl<'p> Encoding<'_, 'p> {
         };
         let first = match length.kind {
             OperatorKind::Constant => {
-                self.constant(length, IntegerType::LENGTH, is_optional, &value)
+                self.constant(length, IntegerShape::LENGTH, is_optional, &value)
             }
-            _ => self.integer(length, IntegerType::LENGTH, is_optional, &value),
+            _ => self.integer(length, IntegerShape::LENGTH, is_optional, &value),
         };
         let entries = format!(
             "x.begin_sequence(entries.len() as u64)?; \
@@ -644,7 +644,7 @@ impl<'p> Encoding<'_, 'p> {
         vec![first, EncodeStep { before: String::new(), sends: None, write }]
     }
 
-    fn dynamic(&self, member: &Member<'p>) -> EncodeStep {
+    fn dynamic(&self, member: &StructMember<'p>) -> EncodeStep {
         let depth = self.shape.depth;
         let write = format!(
             "x.begin_nested({depth})?;\nlet message = m.{}.messages()?.message();\n\
@@ -670,7 +670,7 @@ fn outgoing_of(name: &str, body: &str) -> String {
     )
 }
 
-fn is_parts(member: &Member<'_>) -> bool {
+fn is_parts(member: &StructMember<'_>) -> bool {
     matches!(&member.plan.kind, FieldKind::Parts { mantissa, .. } if map_bits(mantissa, false) > 0)
 }
 
@@ -680,7 +680,7 @@ fn is_short(operation: &Operation<'_>) -> bool {
 }
 
 /// Converts a value of an integer type to a `u64`.
-fn widen(kind: IntegerType, value: &str) -> String {
+fn widen(kind: IntegerShape, value: &str) -> String {
     match (kind.is_signed, kind.bits()) {
         (false, 64) => value.to_owned(),
         (true, 64) => format!("{value} as u64"),
@@ -690,7 +690,7 @@ fn widen(kind: IntegerType, value: &str) -> String {
 }
 
 /// As [`widen`], inside an option.
-fn widen_map(kind: IntegerType) -> String {
+fn widen_map(kind: IntegerShape) -> String {
     match (kind.is_signed, kind.bits()) {
         (false, 64) => String::new(),
         (false, _) => ".map(u64::from)".to_owned(),

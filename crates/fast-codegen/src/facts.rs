@@ -2,7 +2,7 @@
 
 use crate::module::Module;
 use crate::names::{NameScope, snake};
-use crate::shape::Shape;
+use crate::shape::StructShape;
 use crate::source::doc;
 use tickwire_fast::rt::ValueKind;
 
@@ -39,7 +39,7 @@ impl<'p> Module<'p> {
         text
     }
 
-    fn roots(&self) -> impl Iterator<Item = &Shape<'p>> {
+    fn roots(&self) -> impl Iterator<Item = &StructShape<'p>> {
         self.roots.iter().map(|root| &self.shapes[*root])
     }
 
@@ -196,7 +196,7 @@ impl<'p> Module<'p> {
     /// a call costs a tenth of a short message. Dynamic references call it recursively.
     fn dispatched_inline(&self) -> &'static str {
         let is_dynamic =
-            |shape: &Shape<'p>| shape.root.as_ref().is_some_and(|root| root.is_dynamic);
+            |shape: &StructShape<'p>| shape.root.as_ref().is_some_and(|root| root.is_dynamic);
         if self.roots().any(is_dynamic) { "#[inline]" } else { "#[inline(always)]" }
     }
 
@@ -206,7 +206,7 @@ impl<'p> Module<'p> {
         if !self.is_complete {
             return format!("{head} let _ = (o, message, state, x); None }}\n");
         }
-        let call = |shape: &Shape<'_>| {
+        let call = |shape: &StructShape<'_>| {
             format!("Message::{}(message) => o.encode(message, &[], state, x),\n", shape.name)
         };
         let calls: String = self.roots().map(call).collect();

@@ -4,12 +4,12 @@ use tickwire_fast::template::{FieldType, Width};
 
 /// An integer type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct IntegerType {
+pub(crate) struct IntegerShape {
     pub(crate) is_signed: bool,
     pub(crate) width: Width,
 }
 
-impl IntegerType {
+impl IntegerShape {
     pub(crate) const LENGTH: Self = Self { is_signed: false, width: Width::W32 };
     pub(crate) const EXPONENT: Self = Self { is_signed: true, width: Width::W32 };
     pub(crate) const MANTISSA: Self = Self { is_signed: true, width: Width::W64 };

@@ -1,8 +1,8 @@
 //! Sequences whose entries are decoded several at a time, in SIMD lanes.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{Member, Shape, is_fixed_constant, uses};
+use crate::shape::{StructMember, StructShape, is_fixed_constant, uses};
 use std::collections::HashMap;
 use tickwire_fast::rt::LaneKind;
 use tickwire_fast::rt::plan::{Body, FieldKind, Operation, OperatorKind};
@@ -47,7 +47,12 @@ impl<'p> Module<'p> {
         laned.take(SEQUENCES_MAX).collect()
     }
 
-    fn laned(&self, template: usize, shape: &Shape<'p>, member: &Member<'p>) -> Option<Laned> {
+    fn laned(
+        &self,
+        template: usize,
+        shape: &StructShape<'p>,
+        member: &StructMember<'p>,
+    ) -> Option<Laned> {
         let FieldKind::Sequence { entry: Body { lanes, .. }, .. } = &member.plan.kind else {
             return None;
         };
@@ -63,7 +68,7 @@ impl<'p> Module<'p> {
 
     /// True if the dictionary entries of a sequence's fields are used by no other field of the
     /// message.
-    fn is_alone(&self, root: &Shape<'p>, child: &Shape<'p>) -> bool {
+    fn is_alone(&self, root: &StructShape<'p>, child: &StructShape<'p>) -> bool {
         let (mut own, mut all) = (HashMap::new(), HashMap::new());
         uses(&child.members, &self.shapes, &mut own);
         uses(&root.members, &self.shapes, &mut all);
@@ -71,7 +76,7 @@ impl<'p> Module<'p> {
     }
 
     /// True if the entries of a shape are decoded in lanes.
-    pub(crate) fn is_laned(&self, shape: &Shape<'p>) -> bool {
+    pub(crate) fn is_laned(&self, shape: &StructShape<'p>) -> bool {
         self.laned.iter().any(|laned| std::ptr::eq(&self.shapes[laned.shape], shape))
     }
 
@@ -123,7 +128,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the statements; `None` if a field cannot be decoded in a lane.
-    fn statements(&self, shape: &Shape<'p>, lanes: &[LaneKind]) -> Option<Statements> {
+    fn statements(&self, shape: &StructShape<'p>, lanes: &[LaneKind]) -> Option<Statements> {
         let mut to = Statements::default();
         for member in shape.members.iter().filter(|member| !is_fixed_constant(member.plan)) {
             let bit = 1_u32.checked_shl(to.lane as u32)?;
@@ -158,13 +163,13 @@ impl<'p> Module<'p> {
     fn scalar_lane(
         &self,
         to: &mut Statements,
-        member: &Member<'p>,
+        member: &StructMember<'p>,
         field_type: &FieldType,
         operation: &Operation<'p>,
         lanes: &[LaneKind],
     ) -> Option<()> {
         let lane = to.lane;
-        let (kind, value, word) = match IntegerType::of(field_type) {
+        let (kind, value, word) = match IntegerShape::of(field_type) {
             _ if operation.kind == OperatorKind::Constant => {
                 (LaneKind::Constant, None, String::new())
             }
@@ -218,7 +223,7 @@ impl<'p> Module<'p> {
 }
 
 impl Statements {
-    fn decimal(&mut self, member: &Member<'_>) {
+    fn decimal(&mut self, member: &StructMember<'_>) {
         let exponent = self.lane;
         self.lane += 2;
         if member.is_stored {
@@ -235,14 +240,14 @@ fn signed_word(lane: usize) -> String {
     format!("i64::from(lanes[{lane}] as i32) as u64")
 }
 
-fn signed(integer: IntegerType, lane: usize) -> String {
+fn signed(integer: IntegerShape, lane: usize) -> String {
     match integer.width {
         Width::W64 => format!("i64::from(lanes[{lane}] as i32)"),
         _ => format!("lanes[{lane}] as {}", integer.rust()),
     }
 }
 
-fn unsigned(integer: IntegerType, lane: usize) -> String {
+fn unsigned(integer: IntegerShape, lane: usize) -> String {
     match integer.width {
         Width::W64 => format!("u64::from(lanes[{lane}])"),
         Width::W32 => format!("lanes[{lane}]"),

@@ -3,7 +3,7 @@
 use crate::lanes::Laned;
 use crate::names::{NameScope, camel, snake, upper};
 use crate::shape::{
-    Member, Root, Shape, field_bits, is_fixed_constant, is_text, measure, member_scope,
+    Root, StructMember, StructShape, field_bits, is_fixed_constant, is_text, measure, member_scope,
 };
 use crate::{GenerateError, Options};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub(crate) struct EntrySlot {
 pub(crate) struct Module<'p> {
     pub(crate) set: &'p TemplateSet,
     pub(crate) plan: &'p ModulePlan<'p>,
-    pub(crate) shapes: Vec<Shape<'p>>,
+    pub(crate) shapes: Vec<StructShape<'p>>,
     /// Shapes of templates, by template number.
     pub(crate) roots: Vec<usize>,
     pub(crate) slots: Vec<EntrySlot>,
@@ -285,7 +285,7 @@ impl<'p> Shaping<'_, 'p, '_> {
             let presence = member.is_stored && field.is_optional;
             let presence = presence.then_some(shape.presence);
             shape.presence += usize::from(presence.is_some());
-            shape.members.push(Member { bit, presence, ..member });
+            shape.members.push(StructMember { bit, presence, ..member });
             bit += field_bits(field);
         }
         shape.is_stored |= shape.root.is_some();
@@ -303,7 +303,7 @@ impl<'p> Shaping<'_, 'p, '_> {
         is_wanted: bool,
         depth: u32,
         scope: &mut NameScope,
-    ) -> Member<'p> {
+    ) -> StructMember<'p> {
         let is_wanted = is_wanted
             || !matches!(field.kind, FieldKind::Dynamic)
                 && self.projection.wants(&self.path, &field.name, field.id);
@@ -337,6 +337,6 @@ impl<'p> Shaping<'_, 'p, '_> {
         if let (Some(child), true) = (child, is_stored) {
             self.module.shapes[child].is_stored = true;
         }
-        Member { plan: field, index, ident, presence: None, is_stored, bit: 0, child }
+        StructMember { plan: field, index, ident, presence: None, is_stored, bit: 0, child }
     }
 }

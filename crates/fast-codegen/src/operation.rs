@@ -3,10 +3,10 @@
 //! In every expression, `c` is the cursor, `x` the context, `state` the previous values and `map`
 //! the presence map.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
 use crate::past::PAST;
-use crate::shape::{MapMode, Shape};
+use crate::shape::{MapMode, StructShape};
 use crate::source::bytes;
 use tickwire_fast::rt::plan::{Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
@@ -15,14 +15,14 @@ use tickwire_fast::template::{FieldType, Value};
 const SHORT_MAX: usize = 7;
 
 /// Context that the expressions of a segment share.
-pub(crate) struct Scene<'m, 'p> {
+pub(crate) struct FieldScene<'m, 'p> {
     pub(crate) module: &'m Module<'p>,
-    pub(crate) shape: &'m Shape<'p>,
+    pub(crate) shape: &'m StructShape<'p>,
     /// The known state of the segment's entries, as a Rust type.
     pub(crate) past: &'static str,
 }
 
-impl Scene<'_, '_> {
+impl FieldScene<'_, '_> {
     /// Returns the test of presence-map bit `bit`; consumes the bit if bits are read in order.
     pub(crate) fn test(&self, bit: u32) -> String {
         match self.shape.mode {
@@ -79,7 +79,12 @@ impl Scene<'_, '_> {
     }
 
     /// Returns the expression of a mandatory integer, as a `u64`.
-    pub(crate) fn integer(&self, operation: &Operation<'_>, kind: IntegerType, bit: u32) -> String {
+    pub(crate) fn integer(
+        &self,
+        operation: &Operation<'_>,
+        kind: IntegerShape,
+        bit: u32,
+    ) -> String {
         let value = self.any_integer(operation, kind, bit);
         match self.quick_unsigned(operation, kind, false, bit) {
             Some(quick) => {
@@ -93,7 +98,7 @@ impl Scene<'_, '_> {
     pub(crate) fn integer_optional(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         bit: u32,
     ) -> String {
         let value = self.any_integer_optional(operation, kind, bit);
@@ -110,7 +115,7 @@ impl Scene<'_, '_> {
     fn quick_unsigned(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         is_optional: bool,
         bit: u32,
     ) -> Option<String> {
@@ -133,7 +138,7 @@ impl Scene<'_, '_> {
         ))
     }
 
-    fn any_integer(&self, operation: &Operation<'_>, kind: IntegerType, bit: u32) -> String {
+    fn any_integer(&self, operation: &Operation<'_>, kind: IntegerShape, bit: u32) -> String {
         let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
@@ -172,7 +177,7 @@ impl Scene<'_, '_> {
     fn any_integer_optional(
         &self,
         operation: &Operation<'_>,
-        kind: IntegerType,
+        kind: IntegerShape,
         bit: u32,
     ) -> String {
         let past = self.past;
@@ -352,7 +357,7 @@ impl Scene<'_, '_> {
 
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
 /// levels (optional increments), are small numbers; identifiers and times have no initial value.
-fn is_small(operation: &Operation<'_>, kind: IntegerType, is_optional: bool) -> bool {
+fn is_small(operation: &Operation<'_>, kind: IntegerShape, is_optional: bool) -> bool {
     let is_level = is_optional && operation.kind == OperatorKind::Increment;
     match operation.initial {
         Some(Value::UInt(value)) => *value < 0x7f,
@@ -393,7 +398,7 @@ pub(crate) fn charset(kind: &FieldType) -> &'static str {
 }
 
 /// The initial value as a `u64`.
-pub(crate) fn initial_integer(operation: &Operation<'_>, kind: IntegerType) -> Option<String> {
+pub(crate) fn initial_integer(operation: &Operation<'_>, kind: IntegerShape) -> Option<String> {
     match operation.initial? {
         Value::UInt(value) => Some(kind.literal(*value)),
         Value::Int(value) => Some(kind.literal(*value as u64)),

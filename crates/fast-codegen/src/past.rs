@@ -3,7 +3,7 @@
 //! reset.
 
 use crate::module::Module;
-use crate::shape::{Shape, uses};
+use crate::shape::{StructShape, uses};
 use std::collections::HashMap;
 use std::ops::Range;
 use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
@@ -19,7 +19,7 @@ const WARM_MAX: usize = 32;
 impl<'p> Module<'p> {
     /// Returns the entries (first and count) of a segment that has a variant for entries that are
     /// all assigned.
-    pub(crate) fn warm_entries(&self, shape: &Shape<'p>) -> Option<(usize, usize)> {
+    pub(crate) fn warm_entries(&self, shape: &StructShape<'p>) -> Option<(usize, usize)> {
         let is_reset = shape.root.as_ref().is_some_and(|root| root.reset);
         let has_forms = shape.members.iter().any(|member| has_forms(member.plan));
         if !is_leaf(shape) || is_reset || !has_forms {
@@ -31,7 +31,7 @@ impl<'p> Module<'p> {
 
     /// Returns the sorted slots of a segment's fields, without fields that are mostly absent;
     /// `None` if a slot is used twice, or can be in a state other than assigned or undefined.
-    fn frequent_slots(&self, shape: &Shape<'p>) -> Option<Vec<usize>> {
+    fn frequent_slots(&self, shape: &StructShape<'p>) -> Option<Vec<usize>> {
         let mut slots: Vec<usize> = Vec::new();
         let mut is_plain = true;
         for member in shape.members.iter().filter(|member| !is_mostly_absent(member.plan)) {
@@ -54,7 +54,7 @@ impl<'p> Module<'p> {
 
     /// True if messages change the state of entries outside the checked range: those of fields that
     /// are mostly absent.
-    pub(crate) fn changes_others(&self, shape: &Shape<'p>, warm: Range<usize>) -> bool {
+    pub(crate) fn changes_others(&self, shape: &StructShape<'p>, warm: Range<usize>) -> bool {
         let members = shape.members.iter().filter(|member| is_mostly_absent(member.plan));
         members.into_iter().any(|member| match &member.plan.kind {
             FieldKind::Parts { mantissa, .. } => {
@@ -71,8 +71,8 @@ impl<'p> Module<'p> {
     /// of its entry.
     pub(crate) fn fresh_entries(
         &self,
-        root: &Shape<'p>,
-        child: &Shape<'p>,
+        root: &StructShape<'p>,
+        child: &StructShape<'p>,
     ) -> Option<(usize, usize)> {
         let (first, count) = self.warm_entries(child)?;
         let is_static = root.root.as_ref().is_some_and(|root| !root.is_dynamic);
@@ -90,7 +90,7 @@ impl<'p> Module<'p> {
     }
 
     /// True if a template has a variant for the first entries after a reset.
-    pub(crate) fn begins_fresh(&self, shape: &Shape<'p>) -> bool {
+    pub(crate) fn begins_fresh(&self, shape: &StructShape<'p>) -> bool {
         let is_sequence = |kind: &FieldKind<'_>| matches!(kind, FieldKind::Sequence { .. });
         let sequences = shape.members.iter().filter(|member| is_sequence(&member.plan.kind));
         sequences
@@ -145,6 +145,6 @@ pub(crate) fn is_mostly_absent(field: &FieldPlan<'_>) -> bool {
 }
 
 /// True if a segment has no nested segments.
-pub(crate) fn is_leaf(shape: &Shape<'_>) -> bool {
+pub(crate) fn is_leaf(shape: &StructShape<'_>) -> bool {
     shape.members.iter().all(|member| member.child.is_none())
 }

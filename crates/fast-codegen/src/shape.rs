@@ -50,12 +50,12 @@ pub(crate) struct Root {
 
 /// A struct and the segment it stores.
 #[derive(Debug)]
-pub(crate) struct Shape<'p> {
+pub(crate) struct StructShape<'p> {
     /// Name of the struct.
     pub(crate) name: String,
     /// Text of its doc comment.
     pub(crate) doc: String,
-    pub(crate) members: Vec<Member<'p>>,
+    pub(crate) members: Vec<StructMember<'p>>,
     pub(crate) root: Option<Root>,
     /// Number of presence-map bits, including that of the template id.
     pub(crate) map_bits: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Shape<'p> {
 
 /// A field of a segment and its place in the struct.
 #[derive(Debug)]
-pub(crate) struct Member<'p> {
+pub(crate) struct StructMember<'p> {
     pub(crate) plan: &'p FieldPlan<'p>,
     /// Index of the field in its segment.
     pub(crate) index: usize,
@@ -89,7 +89,7 @@ pub(crate) struct Member<'p> {
     pub(crate) child: Option<usize>,
 }
 
-impl Shape<'_> {
+impl StructShape<'_> {
     /// True if the segment has a presence map of its own.
     pub(crate) fn has_map(&self) -> bool {
         self.root.is_some() || self.map_bits > 0
@@ -145,7 +145,7 @@ fn takes_bytes(field: &FieldPlan<'_>) -> bool {
 }
 
 /// Counts the bits and fields of a segment and returns its shape.
-pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
+pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> StructShape<'p> {
     let first = u32::from(root.is_some());
     let map_bits = first + body.fields.iter().map(field_bits).sum::<u32>();
     let mode = match body.fields.iter().any(is_conditional) {
@@ -154,7 +154,7 @@ pub(crate) fn measure<'p>(body: &'p Body<'p>, root: Option<Root>) -> Shape<'p> {
         false if map_bits <= NARROW_BITS => MapMode::Narrow,
         false => MapMode::Fixed,
     };
-    Shape {
+    StructShape {
         name: String::new(),
         doc: String::new(),
         members: Vec::new(),
@@ -193,7 +193,11 @@ pub(crate) fn is_fixed_constant(field: &FieldPlan<'_>) -> bool {
 }
 
 /// Counts the uses of each dictionary entry in a segment and its nested segments.
-pub(crate) fn uses(body: &[Member<'_>], shapes: &[Shape<'_>], count: &mut HashMap<u32, usize>) {
+pub(crate) fn uses(
+    body: &[StructMember<'_>],
+    shapes: &[StructShape<'_>],
+    count: &mut HashMap<u32, usize>,
+) {
     let mut note = |operation: &Operation<'_>| {
         if let Some(entry) = operation.entry {
             *count.entry(entry).or_default() += 1;

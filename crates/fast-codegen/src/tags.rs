@@ -1,7 +1,7 @@
 //! Emits methods that visit a struct's fields by their ids.
 
 use crate::module::Module;
-use crate::shape::{Member, Shape};
+use crate::shape::{StructMember, StructShape};
 use crate::types::constant_value;
 use crate::walk::scalar_value;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ impl<'p> Module<'p> {
 
     /// Returns `visit_tags` of a root, including its sequences, or `show_tags` of a sequence's
     /// entry.
-    fn visit_tags(&self, shape: &Shape<'p>) -> String {
+    fn visit_tags(&self, shape: &StructShape<'p>) -> String {
         let shows: String =
             shape.members.iter().map(|member| self.show_tag(shape, member)).collect();
         let arena = match (shape.root.is_some(), shape.has_text) {
@@ -48,7 +48,7 @@ impl<'p> Module<'p> {
         )
     }
 
-    fn show_tag(&self, shape: &Shape<'p>, member: &Member<'p>) -> String {
+    fn show_tag(&self, shape: &StructShape<'p>, member: &StructMember<'p>) -> String {
         let (index, tag) = (member.index, member.plan.id.unwrap_or(0));
         let value = |value: &str| format!("visitor.value::<{index}, {tag}>({value});");
         let show = match &member.plan.kind {
@@ -80,7 +80,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the value of a constant to visit; `None` for an optional one that is not stored.
-    fn constant_show(&self, member: &Member<'p>) -> Option<String> {
+    fn constant_show(&self, member: &StructMember<'p>) -> Option<String> {
         let FieldKind::Scalar { field_type, operation } = &member.plan.kind else { return None };
         if member.plan.is_optional && member.presence.is_none() {
             return None;

@@ -1,15 +1,15 @@
 //! Emits structs and their accessors.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{Member, Shape, is_fixed_constant, is_text};
+use crate::shape::{StructMember, StructShape, is_fixed_constant, is_text};
 use crate::source::{bytes, doc};
 use tickwire_fast::rt::plan::{FieldKind, FieldPlan, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
 impl<'p> Module<'p> {
     /// Returns the struct of a shape with its methods.
-    pub(crate) fn structs(&self, shape: &Shape<'p>) -> String {
+    pub(crate) fn structs(&self, shape: &StructShape<'p>) -> String {
         let mut text = doc(&shape.doc);
         text.push_str(&format!("#[derive(Clone, Default)]\npub struct {} {{\n", shape.name));
         if shape.presence > 0 {
@@ -36,7 +36,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the type of a member; `None` for optional constants, which have only a presence bit.
-    fn member_type(&self, member: &Member<'p>) -> Option<String> {
+    fn member_type(&self, member: &StructMember<'p>) -> Option<String> {
         let child = || member.child.map_or("()", |child| &self.shapes[child].name);
         Some(match &member.plan.kind {
             FieldKind::Scalar { operation, .. } if operation.kind == OperatorKind::Constant => {
@@ -50,7 +50,7 @@ impl<'p> Module<'p> {
         })
     }
 
-    fn methods(&self, shape: &Shape<'p>) -> String {
+    fn methods(&self, shape: &StructShape<'p>) -> String {
         let mut text = String::new();
         for member in &shape.members {
             text.push_str(&constant(member));
@@ -70,7 +70,7 @@ impl<'p> Module<'p> {
     }
 
     /// Returns the getter and setter of a field that may be absent.
-    fn accessors(&self, member: &Member<'p>) -> String {
+    fn accessors(&self, member: &StructMember<'p>) -> String {
         let Some(bit) = member.presence else { return String::new() };
         let (word, bit) = (bit / 64, bit % 64);
         let (ident, name) = (&member.ident, &member.plan.name);
@@ -116,8 +116,8 @@ impl<'p> Module<'p> {
 }
 
 /// Returns the `Debug` implementation, which prints present fields.
-fn debug(shape: &Shape<'_>) -> String {
-    let show = |member: &Member<'_>| {
+fn debug(shape: &StructShape<'_>) -> String {
+    let show = |member: &StructMember<'_>| {
         let value = match member.presence {
             Some(_) => format!("self.{}()", member.ident),
             None => format!("self.{}", member.ident),
@@ -140,12 +140,12 @@ pub(crate) fn scalar_type(field_type: &FieldType) -> String {
     match field_type {
         FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector => "Text".to_owned(),
         FieldType::Decimal => "Decimal".to_owned(),
-        _ => IntegerType::of(field_type).map_or("u64".to_owned(), IntegerType::rust),
+        _ => IntegerShape::of(field_type).map_or("u64".to_owned(), IntegerShape::rust),
     }
 }
 
 /// Returns a constant of the template as an associated constant of the struct.
-fn constant(member: &Member<'_>) -> String {
+fn constant(member: &StructMember<'_>) -> String {
     let FieldKind::Scalar { field_type, operation } = &member.plan.kind else {
         return String::new();
     };

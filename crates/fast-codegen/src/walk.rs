@@ -1,17 +1,17 @@
 //! Emits methods that traverse a struct: `fill` copies from the dynamic engine, `visit` reads it
 //! out.
 
-use crate::integer::IntegerType;
+use crate::integer::IntegerShape;
 use crate::module::Module;
-use crate::shape::{Member, Shape};
+use crate::shape::{StructMember, StructShape};
 use tickwire_fast::rt::plan::{FieldKind, OperatorKind};
 use tickwire_fast::template::FieldType;
 
 /// Returns the expression of a scalar member's value; [`Value::Constant`](tickwire_fast::rt::Value)
 /// for an optional constant that is present.
-pub(crate) fn scalar_value(member: &Member<'_>) -> String {
+pub(crate) fn scalar_value(member: &StructMember<'_>) -> String {
     let ident = &member.ident;
-    let widen = |kind: IntegerType| match (kind.is_signed, kind.bits()) {
+    let widen = |kind: IntegerShape| match (kind.is_signed, kind.bits()) {
         (_, 64) => format!("self.{ident}"),
         (true, _) => format!("i64::from(self.{ident})"),
         (false, _) => format!("u64::from(self.{ident})"),
@@ -21,7 +21,7 @@ pub(crate) fn scalar_value(member: &Member<'_>) -> String {
             "Value::Constant".to_owned()
         }
         FieldKind::Scalar { field_type, .. } if **field_type != FieldType::Decimal => {
-            match IntegerType::of(field_type) {
+            match IntegerShape::of(field_type) {
                 None => format!("Value::Bytes(self.{ident}.bytes(arena))"),
                 Some(kind) if kind.is_signed => format!("Value::Int({})", widen(kind)),
                 Some(kind) => format!("Value::UInt({})", widen(kind)),
@@ -33,7 +33,7 @@ pub(crate) fn scalar_value(member: &Member<'_>) -> String {
 
 impl<'p> Module<'p> {
     /// Returns `fill` and `visit` of a shape.
-    pub(crate) fn walks(&self, shape: &Shape<'p>) -> String {
+    pub(crate) fn walks(&self, shape: &StructShape<'p>) -> String {
         let stored = || shape.members.iter().filter(|member| member.is_stored);
         let fills: String = stored().map(|member| self.fill(member)).collect();
         let visits: String = stored().map(|member| self.visit(member)).collect();
@@ -77,11 +77,11 @@ impl<'p> Module<'p> {
     }
 
     /// True for a root without strings that nests structs: their methods take an arena in any case.
-    fn needs_arena(&self, shape: &Shape<'p>) -> bool {
+    fn needs_arena(&self, shape: &StructShape<'p>) -> bool {
         shape.members.iter().any(|member| member.is_stored && member.child.is_some())
     }
 
-    fn fill(&self, member: &Member<'p>) -> String {
+    fn fill(&self, member: &StructMember<'p>) -> String {
         let (ident, index) = (&member.ident, member.index);
         let mark = member.presence.map_or(String::new(), |bit| {
             format!("self.present[{}] |= 1 << {};", bit / 64, bit % 64)
@@ -99,7 +99,7 @@ impl<'p> Module<'p> {
             FieldKind::Scalar { field_type: FieldType::Decimal, .. } | FieldKind::Parts { .. } => {
                 scalar("decimal", "value")
             }
-            FieldKind::Scalar { field_type, .. } => match IntegerType::of(field_type) {
+            FieldKind::Scalar { field_type, .. } => match IntegerShape::of(field_type) {
                 None => scalar("bytes", "Text::push_within(arena, value, growth)?"),
                 Some(kind) if kind.is_signed => {
                     let cast = if kind.bits() == 64 { "value".into() } else { kind.cast("value") };
@@ -123,7 +123,7 @@ impl<'p> Module<'p> {
         }
     }
 
-    fn visit(&self, member: &Member<'p>) -> String {
+    fn visit(&self, member: &StructMember<'p>) -> String {
         let (ident, index) = (&member.ident, member.index);
         let show = match &member.plan.kind {
             FieldKind::Scalar { .. } | FieldKind::Parts { .. } => {

@@ -8,8 +8,8 @@ use crate::limits::Limits;
 use crate::message::{FieldHandle, Message, pair_word};
 use crate::program::{FieldLayout, FieldRef, Program, SegmentRef, Storage};
 use crate::template::{Decimal, FieldType, TemplateId};
-use required::{Required, is_required};
-use scalar::{Scalar, integer_of};
+use required::{RequiredFields, is_required};
+use scalar::{ScalarValue, integer_of};
 use std::sync::Arc;
 
 /// Identifies a field of the record being filled: by index, [`FieldHandle`] or name.
@@ -90,7 +90,7 @@ pub struct MessageBuilder {
     message: Message,
     frames: Vec<OpenRecord>,
     entries_left: u32,
-    required: Required,
+    required: RequiredFields,
 }
 
 impl MessageBuilder {
@@ -103,7 +103,7 @@ impl MessageBuilder {
     pub fn with_limits(program: Arc<Program>, limits: Limits) -> Self {
         Self {
             message: Message::new(program.clone()),
-            required: Required::of(&program),
+            required: RequiredFields::of(&program),
             frames: Vec::new(),
             entries_left: 0,
             limits,
@@ -176,7 +176,7 @@ impl MessageBuilder {
     pub fn set_decimal(&mut self, key: impl FieldKey, value: Decimal) -> Result<(), Error> {
         self.set(key, |field| match field.field_type {
             Some(FieldType::Decimal) if (-63..=63).contains(&value.exponent) => {
-                Ok(Scalar::Decimal(value))
+                Ok(ScalarValue::Decimal(value))
             }
             Some(FieldType::Decimal) => Err(ErrorKind::DecimalRange),
             _ => Err(ErrorKind::ApplicationType),
@@ -199,7 +199,7 @@ impl MessageBuilder {
             Some(FieldType::Ascii | FieldType::Unicode | FieldType::ByteVector) => {
                 match value.len() > string_max {
                     true => Err(ErrorKind::StringTooLong),
-                    false => Ok(Scalar::Bytes(value)),
+                    false => Ok(ScalarValue::Bytes(value)),
                 }
             }
             _ => Err(ErrorKind::ApplicationType),
@@ -399,7 +399,7 @@ impl MessageBuilder {
 
     fn set_integer(&mut self, key: impl FieldKey, value: i128) -> Result<(), Error> {
         self.set(key, |field| match &field.field_type {
-            Some(field_type) => integer_of(field_type, value).map(Scalar::Integer),
+            Some(field_type) => integer_of(field_type, value).map(ScalarValue::Integer),
             None => Err(ErrorKind::ApplicationType),
         })
     }
@@ -408,7 +408,7 @@ impl MessageBuilder {
     fn set<'v>(
         &mut self,
         key: impl FieldKey,
-        convert: impl FnOnce(&FieldLayout) -> Result<Scalar<'v>, ErrorKind>,
+        convert: impl FnOnce(&FieldLayout) -> Result<ScalarValue<'v>, ErrorKind>,
     ) -> Result<(), Error> {
         let (field, base) = self.field(key)?;
         let layout = self.program.field(field);

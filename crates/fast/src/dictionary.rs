@@ -7,8 +7,8 @@ mod undo;
 use crate::program::Program;
 #[cfg(machine_code)]
 pub(crate) use homes::{DICTIONARY_PARTS, Home};
-use homes::{Homes, Waiting};
-pub(crate) use homes::{LaneState, Lanes};
+use homes::{Homes, WaitingMessage};
+pub(crate) use homes::{LaneState, LaneWords};
 #[cfg(machine_code)]
 pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS, TextUndo, long_word};
 
@@ -48,7 +48,7 @@ pub enum EntryState {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry {
+pub(crate) struct DictionaryEntry {
     word: Word,
     /// Exponent of a decimal.
     exponent: i32,
@@ -58,8 +58,8 @@ pub(crate) struct Entry {
 
 /// All dictionaries of one decoder or encoder.
 #[derive(Clone, Debug)]
-pub(crate) struct Dictionary {
-    entries: Vec<Entry>,
+pub(crate) struct DictionaryEntries {
+    entries: Vec<DictionaryEntry>,
     /// Values too long for a word, by text buffer.
     texts: Vec<Vec<u8>>,
     text_of_entry: Vec<u32>,
@@ -69,28 +69,28 @@ pub(crate) struct Dictionary {
     epoch: u32,
     /// Index of the last template: the template id is a copy field of the global dictionary.
     last_template: Option<u32>,
-    journal: Option<Journal>,
+    journal: Option<DictionaryJournal>,
     /// Lanes of runs between records, see [`Homes`].
     homes: Homes,
     /// The last message, if its lanes have not been copied to their homes yet.
-    waiting: Waiting,
+    waiting: WaitingMessage,
     #[cfg(machine_code)]
     undo: undo::Undo,
     /// Epoch in which entries were set from outside, not by a message.
     set_in: u32,
 }
 
-/// A point between messages; see [`Dictionary::mark`].
+/// A point between messages; see [`DictionaryEntries::mark`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct DictionaryMark {
     epoch: u32,
     last_template: Option<u32>,
 }
 
 /// State to restore if a message turns out to be truncated.
 #[derive(Clone, Debug, Default)]
-struct Journal {
-    entries: Vec<(u32, Entry, u8)>,
+struct DictionaryJournal {
+    entries: Vec<(u32, DictionaryEntry, u8)>,
     /// Buffer number, and the start of its old content in `bytes`.
     texts: Vec<(u32, usize)>,
     bytes: Vec<u8>,
@@ -104,10 +104,10 @@ struct Journal {
     text_marks: Vec<u32>,
 }
 
-impl Dictionary {
+impl DictionaryEntries {
     pub(crate) fn new(program: &Program) -> Self {
         Self {
-            entries: vec![Entry::default(); program.entry_count()],
+            entries: vec![DictionaryEntry::default(); program.entry_count()],
             texts: vec![Vec::new(); program.text_count as usize],
             text_of_entry: program.text_of_entry.clone(),
             tags: vec![0; program.entry_count()],
@@ -115,7 +115,7 @@ impl Dictionary {
             last_template: None,
             journal: None,
             homes: Homes::new(program),
-            waiting: Waiting::default(),
+            waiting: WaitingMessage::default(),
             #[cfg(machine_code)]
             undo: undo::Undo::default(),
             set_in: 0,
@@ -145,7 +145,7 @@ impl Dictionary {
         self.epoch = 2;
         self.entries.iter_mut().for_each(|entry| entry.stamp = 0);
         self.homes.start_epochs_again();
-        self.waiting = Waiting::default();
+        self.waiting = WaitingMessage::default();
     }
 
     #[inline]
@@ -222,7 +222,7 @@ impl Dictionary {
         if JOURNAL {
             self.record(entry);
         }
-        self.entries[entry as usize] = Entry { word, exponent, stamp: self.epoch };
+        self.entries[entry as usize] = DictionaryEntry { word, exponent, stamp: self.epoch };
     }
 
     #[inline]
@@ -282,10 +282,10 @@ impl Dictionary {
         }
         let (epoch, last_template) = (self.epoch, self.last_template);
         let (entries, texts) = (self.entries.len(), self.texts.len());
-        let journal = self.journal.get_or_insert_with(|| Journal {
+        let journal = self.journal.get_or_insert_with(|| DictionaryJournal {
             entry_marks: vec![0; entries],
             text_marks: vec![0; texts],
-            ..Journal::default()
+            ..DictionaryJournal::default()
         });
         journal.next_message();
         journal.entries.clear();
@@ -298,14 +298,14 @@ impl Dictionary {
     /// Returns a mark for [`return_to`](Self::return_to), which undoes resets if nothing else
     /// happened since. `None` if a journal must renumber the epochs first.
     #[inline]
-    pub(crate) fn mark(&self) -> Option<Mark> {
-        let mark = Mark { epoch: self.epoch, last_template: self.last_template };
+    pub(crate) fn mark(&self) -> Option<DictionaryMark> {
+        let mark = DictionaryMark { epoch: self.epoch, last_template: self.last_template };
         (self.epoch <= EPOCH_RENEWED).then_some(mark)
     }
 
     /// Undoes resets since `mark`.
     #[inline]
-    pub(crate) fn return_to(&mut self, mark: Mark) {
+    pub(crate) fn return_to(&mut self, mark: DictionaryMark) {
         (self.epoch, self.last_template) = (mark.epoch, mark.last_template);
     }
 
@@ -314,7 +314,7 @@ impl Dictionary {
     #[cold]
     fn renew_epoch(&mut self) {
         let epoch = std::mem::replace(&mut self.epoch, 2);
-        self.waiting = Waiting::default();
+        self.waiting = WaitingMessage::default();
         for entry in &mut self.entries {
             entry.stamp = match entry.stamp.checked_sub(epoch) {
                 Some(state @ 0..=1) => 2 + state,
@@ -362,7 +362,7 @@ impl Dictionary {
     }
 }
 
-impl Journal {
+impl DictionaryJournal {
     fn next_message(&mut self) {
         self.message = self.message.wrapping_add(1);
         if self.message == 0 {
@@ -385,7 +385,7 @@ mod tests {
             <uInt32 name="a"><copy/></uInt32><uInt32 name="b"><copy/></uInt32>
             <uInt32 name="c"><copy/></uInt32></template></templates>"#;
         let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
-        let mut dictionary = Dictionary::new(&program);
+        let mut dictionary = DictionaryEntries::new(&program);
         dictionary.set_integer::<false>(2, 9);
         dictionary.epoch = (EPOCH_RENEWED + 2) & !1;
         dictionary.set_integer::<false>(0, 7);
@@ -452,7 +452,7 @@ mod tests {
         let xml = r#"<templates><template name="T" id="1">
             <uInt32 name="a"><copy/></uInt32><string name="b"><copy/></string></template></templates>"#;
         let program = Program::compile(TemplateSet::parse(xml).unwrap()).unwrap();
-        let mut dictionary = Dictionary::new(&program);
+        let mut dictionary = DictionaryEntries::new(&program);
         let first = b"the value before the message";
         dictionary.set_bytes::<false>(1, first);
         dictionary.set_integer::<false>(0, 7);

@@ -19,12 +19,12 @@ use std::sync::Arc;
 pub struct Message {
     program: Arc<Program>,
     template: u32,
-    pub(crate) store: Store,
+    pub(crate) store: MessageStore,
 }
 
 /// Words and string bytes of a message.
 #[derive(Debug, Default)]
-pub(crate) struct Store {
+pub(crate) struct MessageStore {
     /// May be longer than `used`, after a larger message; the stale words are never reachable.
     pub(crate) words: Vec<Word>,
     pub(crate) used: usize,
@@ -47,7 +47,7 @@ impl Clone for Message {
     }
 }
 
-impl Store {
+impl MessageStore {
     /// Copies the reachable words, and the padding after them.
     fn copy_from(&mut self, source: &Self) {
         let end = source.words.len().min(source.used + LANES_MAX);
@@ -155,7 +155,7 @@ pub(crate) fn pair_of(word: Word) -> (u32, u32) {
 impl Message {
     /// Creates an empty message for this program, to decode into.
     pub(crate) fn new(program: Arc<Program>) -> Self {
-        Self { program, template: 0, store: Store::default() }
+        Self { program, template: 0, store: MessageStore::default() }
     }
 
     pub(crate) fn set_template(&mut self, index: u32) {

@@ -66,7 +66,7 @@ impl Add for Findings {
 const STOP: u8 = 0x80;
 
 /// Reads wire types from a slice, and tolerates or raises reportable errors.
-pub(crate) struct Reader<'b> {
+pub(crate) struct WireReader<'b> {
     bytes: &'b [u8],
     pos: usize,
     conformance: Conformance,
@@ -77,7 +77,7 @@ pub(crate) struct Reader<'b> {
     field_end: Option<usize>,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> WireReader<'b> {
     pub(crate) fn new(
         bytes: &'b [u8],
         conformance: Conformance,

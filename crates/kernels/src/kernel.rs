@@ -12,7 +12,7 @@ use tickwire_opra::{Decode, bottom_up, generate};
 const MESSAGES: u64 = 2_000;
 
 /// Work that can be repeated.
-type Pass = Box<dyn FnMut()>;
+type KernelPass = Box<dyn FnMut()>;
 
 /// A reproducible piece of work.
 pub struct Kernel {
@@ -20,10 +20,10 @@ pub struct Kernel {
     pub name: &'static str,
     /// Messages of one pass.
     pub messages: u64,
-    prepare: fn() -> Result<Pass, String>,
+    prepare: fn() -> Result<KernelPass, String>,
 }
 
-const fn kernel(name: &'static str, prepare: fn() -> Result<Pass, String>) -> Kernel {
+const fn kernel(name: &'static str, prepare: fn() -> Result<KernelPass, String>) -> Kernel {
     Kernel { name, messages: MESSAGES, prepare }
 }
 
@@ -71,7 +71,7 @@ impl Kernel {
     }
 }
 
-fn opra() -> Result<Pass, String> {
+fn opra() -> Result<KernelPass, String> {
     let packets = generate::trace(tickwire_opra::Version::V2, 1, MESSAGES)
         .map_err(|error| error.to_string())?;
     let mut decoder = bottom_up::Decoder::with_engine(bottom_up::Engine::Portable)

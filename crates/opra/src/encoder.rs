@@ -341,16 +341,20 @@ impl Encoder {
             let undefined = self.record.defined & field.bit() == 0;
             for entry in entries {
                 sent |= match member(entry, *field) {
-                    Member::Number(value) if undefined || value != self.record.number(*field) => {
+                    EncoderMember::Number(value)
+                        if undefined || value != self.record.number(*field) =>
+                    {
                         field.bit()
                     }
-                    Member::Number(_) => 0,
-                    Member::Chars(chars) => chars_bit(*field, chars, self.record.chars(*field))?,
+                    EncoderMember::Number(_) => 0,
+                    EncoderMember::Chars(chars) => {
+                        chars_bit(*field, chars, self.record.chars(*field))?
+                    }
                 };
             }
             let mut members = entries.iter().map(|entry| member(entry, *field));
             let has_empty =
-                members.any(|member| matches!(member, Member::Chars(c) if c.is_empty()));
+                members.any(|member| matches!(member, EncoderMember::Chars(c) if c.is_empty()));
             if sent & field.bit() != 0 && has_empty {
                 return Err(EncodeError::new(EncodeErrorKind::EmptyString, Some(*field)));
             }
@@ -379,8 +383,8 @@ impl Encoder {
         if let (true, Some(entry)) = (entry_fields != 0, message.entries().last()) {
             for field in fields_of(entry_fields) {
                 match member(entry, field) {
-                    Member::Number(value) => self.record.numbers[field as usize] = value,
-                    Member::Chars(chars) => self.record.wide[lane_of(field)] = chars.0,
+                    EncoderMember::Number(value) => self.record.numbers[field as usize] = value,
+                    EncoderMember::Chars(chars) => self.record.wide[lane_of(field)] = chars.0,
                 }
             }
         }
@@ -451,28 +455,28 @@ fn write_group(message: &Message<'_>, group: Group, sent: u64, writer: &mut Writ
     for entry in message.entries() {
         for field in group.fields.iter().filter(|field| sent & field.bit() != 0) {
             match member(entry, *field) {
-                Member::Number(value) => writer.integer(value.into()),
-                Member::Chars(chars) => writer.chars(chars),
+                EncoderMember::Number(value) => writer.integer(value.into()),
+                EncoderMember::Chars(chars) => writer.chars(chars),
             }
         }
     }
 }
 
 /// The value of a member of a group entry.
-enum Member {
+enum EncoderMember {
     Number(u32),
     Chars(Chars),
 }
 
-fn member(entry: &Entry, field: Field) -> Member {
+fn member(entry: &Entry, field: Field) -> EncoderMember {
     match field {
-        Field::Reserved1 => Member::Chars(entry.reserved),
-        Field::IndexValue => Member::Chars(entry.value),
-        Field::BidIndexValue => Member::Chars(entry.bid),
-        Field::OfferIndexValue => Member::Chars(entry.offer),
-        Field::DecimalPlacement => Member::Number(entry.decimal_placement),
-        Field::SpotValue => Member::Number(entry.spot),
-        _ => Member::Chars(entry.symbol),
+        Field::Reserved1 => EncoderMember::Chars(entry.reserved),
+        Field::IndexValue => EncoderMember::Chars(entry.value),
+        Field::BidIndexValue => EncoderMember::Chars(entry.bid),
+        Field::OfferIndexValue => EncoderMember::Chars(entry.offer),
+        Field::DecimalPlacement => EncoderMember::Number(entry.decimal_placement),
+        Field::SpotValue => EncoderMember::Number(entry.spot),
+        _ => EncoderMember::Chars(entry.symbol),
     }
 }
 

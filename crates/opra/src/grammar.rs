@@ -33,7 +33,7 @@ use tickwire_dsparser::{
 use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
 use crate::generated::{opra1, opra2, opra2_singly, paper};
-use crate::packet::{self, ETX, Frame, HEADER_BYTES_V2, LENGTH_TO_END, open};
+use crate::packet::{self, ETX, HEADER_BYTES_V2, LENGTH_TO_END, PacketFrame, open};
 use crate::record::{LANE, Record, lane};
 use crate::reference;
 use crate::{Decode, Entry, Error, ErrorKind, Field, Message, Summary, Version};
@@ -165,7 +165,7 @@ impl Decoder {
     ) -> Ran {
         let Self { back_end, holds_end_back, record, entries, padded } = self;
         let without_end = &packet[..packet.len() - 1];
-        let room = Room { packet, padded, record, entries, visit, summary };
+        let room = RecordRoom { packet, padded, record, entries, visit, summary };
         let mut ran = match back_end {
             BackEnd::Generated => {
                 carry_out(room, |actions| opra2::run(packet, actions) == Ok(packet.len()))
@@ -187,7 +187,7 @@ impl Decoder {
 }
 
 /// The data that the actions of a packet work on.
-struct Room<'a, V> {
+struct RecordRoom<'a, V> {
     packet: &'a [u8],
     padded: &'a mut Padded,
     record: &'a mut Record,
@@ -201,10 +201,10 @@ struct Room<'a, V> {
 // registers.
 #[inline(never)]
 fn carry_out<V: FnMut(Message<'_>)>(
-    room: Room<'_, V>,
+    room: RecordRoom<'_, V>,
     run: impl FnOnce(&mut Actions<'_, V>) -> bool,
 ) -> Ran {
-    let Room { packet, padded, record, entries, visit, summary } = room;
+    let RecordRoom { packet, padded, record, entries, visit, summary } = room;
     let mut state = State::new();
     let mut actions = Actions::new(packet, padded, &mut state, record, entries, visit, summary);
     let took_all = run(&mut actions);
@@ -486,8 +486,8 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     }
 
     #[inline(always)]
-    fn frame(&self) -> Frame {
-        Frame { index: self.summary.messages as usize, start: self.start, end: self.end }
+    fn frame(&self) -> PacketFrame {
+        PacketFrame { index: self.summary.messages as usize, start: self.start, end: self.end }
     }
 }
 
@@ -509,7 +509,7 @@ fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usi
 #[inline(never)]
 fn catch_up(
     packet: &[u8],
-    frame: Frame,
+    frame: PacketFrame,
     state: &mut State,
     record: &mut Record,
     entries: &mut Vec<Entry>,
@@ -531,7 +531,7 @@ fn catch_up(
 #[inline(never)]
 fn decode_unusual(
     packet: &[u8],
-    frame: Frame,
+    frame: PacketFrame,
     state: &mut State,
     record: &mut Record,
     entries: &mut Vec<Entry>,

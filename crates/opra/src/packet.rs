@@ -155,7 +155,7 @@ pub fn peek(packet: &[u8]) -> Option<(Version, Option<Header>)> {
 
 /// The position of a message in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct PacketFrame {
     /// Index of the message in the packet.
     pub index: usize,
     /// Offset of the first byte of its presence map.
@@ -166,7 +166,11 @@ pub(crate) struct Frame {
 
 /// Finds the message whose length byte is at `offset`; `None` at the end of the packet.
 #[inline]
-pub(crate) fn frame(packet: &[u8], offset: usize, index: usize) -> Result<Option<Frame>, Error> {
+pub(crate) fn frame(
+    packet: &[u8],
+    offset: usize,
+    index: usize,
+) -> Result<Option<PacketFrame>, Error> {
     let last = packet.len() - 1;
     if offset >= last {
         return match packet.get(last) {
@@ -182,7 +186,7 @@ pub(crate) fn frame(packet: &[u8], offset: usize, index: usize) -> Result<Option
     if end > last {
         return Err(Error::new(EndOfInput, None, index, last));
     }
-    Ok(Some(Frame { index, start, end }))
+    Ok(Some(PacketFrame { index, start, end }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::category::{GROUP_ENTRIES_MAX, appendage_of, group_of};
 use crate::error::ErrorKind::{self, *};
 use crate::field::Kind;
-use crate::packet::{Frame, frame, open};
+use crate::packet::{PacketFrame, frame, open};
 use crate::record::{Chars, RESERVED_BITS, Record, lane, lane_of, span};
 use crate::{
     Category, Decode, Entry, Error, Field, Group, INTEGER_BYTES_MAX, Message,
@@ -65,16 +65,24 @@ pub(crate) fn decode(
 /// Decodes the message at `frame` into `record` and `entries`; `record` is also the dictionary.
 pub(crate) fn decode_message(
     packet: &[u8],
-    frame: Frame,
+    frame: PacketFrame,
     version: Version,
     record: &mut Record,
     entries: &mut Vec<Entry>,
 ) -> Result<(), Error> {
-    let Frame { index, start, end } = frame;
+    let PacketFrame { index, start, end } = frame;
     // A frame lies inside its packet, so this never falls back.
     let packet = packet.get(..end).unwrap_or(packet);
-    let mut walk =
-        Walk { packet, offset: start, index, version, pmap: 0, used: 0, record, entries };
+    let mut walk = ReferenceReader {
+        packet,
+        offset: start,
+        index,
+        version,
+        pmap: 0,
+        used: 0,
+        record,
+        entries,
+    };
     walk.pmap = walk.presence_map()?;
     walk.message()?;
     if version == Version::V1 {
@@ -91,7 +99,7 @@ pub(crate) fn decode_message(
 }
 
 /// A walk over the fields of one message.
-struct Walk<'a> {
+struct ReferenceReader<'a> {
     /// The packet up to the end of the message.
     packet: &'a [u8],
     offset: usize,
@@ -105,7 +113,7 @@ struct Walk<'a> {
     entries: &'a mut Vec<Entry>,
 }
 
-impl Walk<'_> {
+impl ReferenceReader<'_> {
     fn fail<T>(&self, kind: ErrorKind, field: Option<Field>, offset: usize) -> Result<T, Error> {
         Err(Error::new(kind, field, self.index, offset))
     }

@@ -3,23 +3,23 @@
 use crate::ast::{Statement, StatementKind};
 use crate::diagnostic::{DiagnosticKind, Span, suggestion};
 
-use super::{Checked, Checker};
+use super::{Checked, GrammarChecker};
 
 /// A named block.
 #[derive(Clone, Copy)]
-pub(super) struct Definition<'a> {
+pub(super) struct BlockDefinition<'a> {
     body: &'a [Statement],
     span: Span,
     /// True if a `CALL` uses it.
     is_called: bool,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> GrammarChecker<'a> {
     /// Records the blocks of a program before any `CALL` is resolved.
     pub(super) fn define(&mut self, body: &'a [Statement]) {
         for statement in body {
             let StatementKind::Block { name, body } = &statement.kind else { continue };
-            let definition = Definition { body, span: statement.span, is_called: false };
+            let definition = BlockDefinition { body, span: statement.span, is_called: false };
             if let Some(first) = self.blocks.get(name) {
                 let message =
                     format!("the block `{name}` is already defined in line {}", first.span.line);

@@ -24,9 +24,9 @@ use crate::host::{ActionId, ActionNames};
 use crate::limits::Limits;
 use crate::pattern::Pattern;
 
-use blocks::Definition;
-use names::Names;
-use patterns::Patterns;
+use blocks::BlockDefinition;
+use names::GrammarNames;
+use patterns::GrammarPatterns;
 
 /// A checked program. It is complete only if there are no diagnostics.
 pub(crate) struct CheckedProgram {
@@ -43,17 +43,17 @@ pub(crate) fn check(
     diagnostics: &mut Diagnostics,
     warnings: &mut Diagnostics,
 ) -> CheckedProgram {
-    let mut checker = Checker {
+    let mut checker = GrammarChecker {
         actions: actions.names.clone(),
         open: actions.open,
         executed: false,
-        names: Names::new(limits),
+        names: GrammarNames::new(limits),
         blocks: HashMap::new(),
         calls: Vec::new(),
         counts: 0,
         loops: 0,
         expanded: 0,
-        patterns: Patterns::new(limits),
+        patterns: GrammarPatterns::new(limits),
         diagnostics,
         warnings,
     };
@@ -65,13 +65,13 @@ pub(crate) fn check(
     CheckedProgram { body: nodes, actions, names }
 }
 
-struct Checker<'a> {
+struct GrammarChecker<'a> {
     actions: Vec<String>,
     open: bool,
     /// True if an `EXECUTE` precedes in the text.
     executed: bool,
-    names: Names,
-    blocks: HashMap<String, Definition<'a>>,
+    names: GrammarNames,
+    blocks: HashMap<String, BlockDefinition<'a>>,
     /// The blocks whose `CALL` is being expanded, outermost first.
     calls: Vec<String>,
     /// Number of counts and repetitions around the statement.
@@ -80,7 +80,7 @@ struct Checker<'a> {
     loops: usize,
     /// Number of statements so far; those of a block count once for each call.
     expanded: usize,
-    patterns: Patterns<'a>,
+    patterns: GrammarPatterns<'a>,
     diagnostics: &'a mut Diagnostics,
     warnings: &'a mut Diagnostics,
 }
@@ -101,7 +101,7 @@ const fn count_bytes_max(encoding: CountEncoding) -> usize {
     }
 }
 
-impl<'a> Checker<'a> {
+impl<'a> GrammarChecker<'a> {
     fn block(&mut self, body: &'a [Statement]) -> Checked {
         let mut checked = Checked { nodes: Vec::with_capacity(body.len()), whole: true };
         for statement in body {

@@ -6,13 +6,13 @@ use crate::host::NameId;
 use crate::limits::{Limits, NAMES_MAX};
 
 /// The names bound so far, in the order of the text.
-pub(super) struct Names {
+pub(super) struct GrammarNames {
     /// Name, and true if its number is signed.
     list: Vec<(String, bool)>,
     names_max: usize,
 }
 
-impl Names {
+impl GrammarNames {
     pub(super) fn new(limits: &Limits) -> Self {
         Self { list: Vec::new(), names_max: limits.names_max.min(NAMES_MAX) }
     }

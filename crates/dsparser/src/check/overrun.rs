@@ -3,7 +3,7 @@
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::pattern::Pattern;
 
-use super::Checker;
+use super::GrammarChecker;
 
 /// The role of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Use {
     TriedLast,
 }
 
-impl Checker<'_> {
+impl GrammarChecker<'_> {
     /// Warns of a pattern inside a loop that must read far past its match to determine that it is
     /// the longest.
     pub(super) fn warn_of_overrun(&mut self, pattern: &Pattern, span: Span, used: Use) {

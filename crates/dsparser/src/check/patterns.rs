@@ -9,14 +9,14 @@ use crate::lexer::to_u32;
 use crate::limits::Limits;
 use crate::pattern::{Pattern, PatternError};
 
-pub(super) struct Patterns<'a> {
+pub(super) struct GrammarPatterns<'a> {
     pub(super) limits: &'a Limits,
     known: HashMap<String, Result<Arc<Pattern>, PatternError>>,
     /// Automaton states of the program so far, counted for every use of a pattern.
     states: usize,
 }
 
-impl<'a> Patterns<'a> {
+impl<'a> GrammarPatterns<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
         Self { limits, known: HashMap::new(), states: 0 }
     }

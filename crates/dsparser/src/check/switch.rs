@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::ast::{Case, CaseHead, Operand, PatternText, Statement};
 use crate::block::{CaseNode, Node, NodeKind};
 use crate::diagnostic::{DiagnosticKind, Span};
-use crate::pattern::{Conflict, Dfa, Pattern, Union};
+use crate::pattern::{Dfa, Pattern, PatternConflict, Union};
 
-use super::Checker;
+use super::GrammarChecker;
 use super::overrun::Use;
 
-impl<'a> Checker<'a> {
+impl<'a> GrammarChecker<'a> {
     /// Checks a `WSWITCH`, which repeats while a case fits.
     pub(super) fn switch(&mut self, cases: &'a [Case], span: Span) -> Option<NodeKind> {
         self.loops += 1;
@@ -138,7 +138,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the joined automaton of the cases, and the pairs of cases that fit the same bytes.
-    fn union(&mut self, automata: &[&Dfa], span: Span) -> Option<(Arc<Union>, Vec<Conflict>)> {
+    fn union(
+        &mut self,
+        automata: &[&Dfa],
+        span: Span,
+    ) -> Option<(Arc<Union>, Vec<PatternConflict>)> {
         let max = self.patterns.limits.pattern_states_max;
         let joined = Union::join(automata, max);
         let Some(union) = joined.union else {
@@ -182,7 +186,7 @@ impl<'a> Checker<'a> {
         pattern.len_min > 0
     }
 
-    fn report(&mut self, cases: &[Case], conflict: &Conflict) {
+    fn report(&mut self, cases: &[Case], conflict: &PatternConflict) {
         let Some((first, second)) = cases.get(conflict.first).zip(cases.get(conflict.second))
         else {
             return;

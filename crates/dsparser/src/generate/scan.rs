@@ -2,7 +2,7 @@
 
 use crate::pattern::{ByteSet, DEAD, Dfa, Pattern, Union};
 
-use super::source::{Source, comment};
+use super::source::{PrintedSource, comment};
 
 /// Prints a set as the inside of a Rust pattern: `0x30..=0x39 | 0x41`.
 pub(super) fn byte_pattern(set: &ByteSet) -> String {
@@ -19,7 +19,7 @@ pub(super) fn byte_pattern(set: &ByteSet) -> String {
 
 /// Writes `fn NAME(input, start) -> Result<usize, usize>`, which returns the end of the longest
 /// match, or the offset of the byte that does not fit.
-pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
+pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut PrintedSource) {
     to.blank();
     to.line(&format!(
         "/// Returns the end of the longest match of `{}`, or the offset of the first wrong byte.",
@@ -32,7 +32,7 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
     match is_line(&pattern.dfa) {
         true => line_of_states(&pattern.dfa, to),
         false => {
-            let states = (0..pattern.dfa.states()).map(|state| State {
+            let states = (0..pattern.dfa.states()).map(|state| ScanState {
                 arcs: pattern.dfa.arcs(state),
                 found: pattern.dfa.accepts(state).then(|| "at".to_owned()),
             });
@@ -44,12 +44,12 @@ pub(super) fn pattern_function(name: &str, pattern: &Pattern, to: &mut Source) {
 
 /// Writes `fn NAME(input, start) -> Option<(usize, u32)>`, which returns the end of the matching
 /// case and its number.
-pub(super) fn union_function(name: &str, union: &Union, to: &mut Source) {
+pub(super) fn union_function(name: &str, union: &Union, to: &mut PrintedSource) {
     to.blank();
     to.line("/// Returns the end of the matching case and its number.");
     to.line("#[rustfmt::skip]");
     to.open(&format!("fn {name}(input: &[u8], start: usize) -> Option<(usize, u32)> {{"));
-    let states = (0..union.states()).map(|state| State {
+    let states = (0..union.states()).map(|state| ScanState {
         arcs: arcs(|byte| union.next(state, byte)),
         found: union.accepts(state).map(|case| format!("(at, {case})")),
     });
@@ -79,7 +79,7 @@ fn is_line(dfa: &Dfa) -> bool {
 
 /// Writes a chain of states: a loop for each self-transition, a test for each step to the next
 /// state.
-fn line_of_states(dfa: &Dfa, to: &mut Source) {
+fn line_of_states(dfa: &Dfa, to: &mut PrintedSource) {
     let last = dfa.states() - 1;
     let mut failed = "Err(at)";
     let is_fixed = last == 0 && dfa.arcs(0).is_empty();
@@ -106,14 +106,14 @@ fn line_of_states(dfa: &Dfa, to: &mut Source) {
 }
 
 /// One state of a scanning function.
-struct State {
+struct ScanState {
     arcs: Vec<(u32, ByteSet)>,
     /// The result if a match ends here, as an expression.
     found: Option<String>,
 }
 
 /// Writes any automaton as a `match` on state and byte.
-fn any_states(states: &[State], result: &str, to: &mut Source) {
+fn any_states(states: &[ScanState], result: &str, to: &mut PrintedSource) {
     let start = states.first().and_then(|state| state.found.as_ref());
     to.line("let mut at = start;");
     to.line("let mut state = 0_u32;");
@@ -143,7 +143,7 @@ fn any_states(states: &[State], result: &str, to: &mut Source) {
 }
 
 /// Groups the accepting states by their result.
-fn by_found(states: &[State]) -> Vec<(&str, Vec<usize>)> {
+fn by_found(states: &[ScanState]) -> Vec<(&str, Vec<usize>)> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (number, state) in states.iter().enumerate() {
         let Some(found) = state.found.as_deref() else { continue };

@@ -2,12 +2,12 @@
 
 /// Rust source under construction.
 #[derive(Debug, Default)]
-pub(super) struct Source {
+pub(super) struct PrintedSource {
     text: String,
     depth: usize,
 }
 
-impl Source {
+impl PrintedSource {
     pub(super) fn line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("    ");

@@ -11,7 +11,7 @@ use crate::pattern::{ByteSet, Pattern, Shape, Union};
 use crate::program::Program;
 
 use super::scan::{byte_pattern, pattern_function, union_function};
-use super::source::Source;
+use super::source::PrintedSource;
 
 /// Longest line that the formatter leaves alone.
 const LINE_CHARACTERS_MAX: usize = 99;
@@ -60,8 +60,8 @@ impl Uses {
 }
 
 pub(super) struct Emitter {
-    run: Source,
-    functions: Source,
+    run: PrintedSource,
+    functions: PrintedSource,
     function_count: usize,
     item_actions_count: usize,
     uses: Uses,
@@ -74,7 +74,7 @@ impl Emitter {
     }
 
     /// Writes `fn run`. Returns it and the functions it calls.
-    pub(super) fn run(mut self, body: &[Node]) -> (Source, Source) {
+    pub(super) fn run(mut self, body: &[Node]) -> (PrintedSource, PrintedSource) {
         self.run
             .open("pub fn run<H: Host>(packet: &[u8], host: &mut H) -> Result<usize, RunError> {");
         self.run.line("let input0 = packet;");
@@ -95,7 +95,7 @@ impl Emitter {
         self.block(body, 0, Integer::Unknown);
         self.run.line("Ok(pos)");
         self.run.close("}");
-        let mut run = Source::default();
+        let mut run = PrintedSource::default();
         for line in [
             "/// Runs the grammar over `packet` and calls `host`. Returns the number of bytes consumed.",
             "///",
@@ -651,7 +651,7 @@ impl Emitter {
 
 /// Writes the actions of a switch's items as a constant, which a host can inspect at no cost at run
 /// time.
-fn item_actions(name: &str, actions: &ItemActions, to: &mut Source) {
+fn item_actions(name: &str, actions: &ItemActions, to: &mut PrintedSource) {
     let one = |member: &str, action: &ItemAction| {
         let ItemAction { send, action: ActionId(id), statement } = action;
         format!(

@@ -12,13 +12,14 @@ use crate::pattern::{ByteSet, DEAD, Pattern, Shape, Union};
 use crate::program::Program;
 
 use super::{
-    Choice, Fragment, Items, Machine, NONE, Number, NumberSource, Op, Scan, StateId, Switch, Walk,
+    Choice, Machine, MachineFragment, MachineItems, MachineNumber, MachineOp, MachineScan,
+    MachineWalk, NONE, NumberSource, StateId, Switch,
 };
 
 impl Machine {
     pub(crate) fn compile(program: &Program) -> Self {
         let mut compiler = Compiler::default();
-        let end = compiler.op(Op::End);
+        let end = compiler.op(MachineOp::End);
         let start = compiler.block(&program.body, end, 0);
         let mut machine = Self {
             ops: compiler.ops,
@@ -36,12 +37,14 @@ impl Machine {
             executes: false,
             executes_from_mark: false,
         };
-        machine.executes = machine
-            .ops
-            .iter()
-            .any(|op| matches!(op, Op::Execute { .. } | Op::Item { .. } | Op::Items { .. }));
+        machine.executes = machine.ops.iter().any(|op| {
+            matches!(
+                op,
+                MachineOp::Execute { .. } | MachineOp::Item { .. } | MachineOp::Items { .. }
+            )
+        });
         machine.executes_from_mark =
-            machine.ops.iter().any(|op| matches!(op, Op::ExecuteFromMark { .. }));
+            machine.ops.iter().any(|op| matches!(op, MachineOp::ExecuteFromMark { .. }));
         machine.renumber(start);
         machine
     }
@@ -65,7 +68,7 @@ impl Machine {
                 *state = *known;
             }
         };
-        let mut ops: Vec<Op> = order.iter().map(|state| self.ops[*state as usize]).collect();
+        let mut ops: Vec<MachineOp> = order.iter().map(|state| self.ops[*state as usize]).collect();
         ops.iter_mut().for_each(|op| op.targets_mut().into_iter().flatten().for_each(number));
         self.ops = ops;
         for choice in &mut self.choices {
@@ -86,15 +89,15 @@ impl Machine {
         let mut op = self.ops[state as usize];
         let mut targets: Vec<StateId> =
             op.targets_mut().into_iter().flatten().map(|target| *target).collect();
-        if let Op::Choose { choice } = op {
+        if let MachineOp::Choose { choice } = op {
             let choice = &self.choices[choice as usize];
             targets.extend(choice.cases.iter().map(|(_, state)| *state));
             targets.push(choice.otherwise);
         }
         // A fused switch keeps its scanning states, so that a printed machine shows them.
         let switch = match op {
-            Op::Items { items, .. } => Some(self.items[items as usize].switch),
-            Op::Switch { switch } => Some(switch),
+            MachineOp::Items { items, .. } => Some(self.items[items as usize].switch),
+            MachineOp::Switch { switch } => Some(switch),
             _ => None,
         };
         if let Some(switch) = switch {
@@ -109,7 +112,7 @@ impl Machine {
     }
 }
 
-impl Op {
+impl MachineOp {
     fn targets_mut(&mut self) -> [Option<&mut StateId>; 2] {
         match self {
             Self::Any { next, .. }
@@ -141,7 +144,7 @@ impl Op {
     }
 }
 
-impl Scan {
+impl MachineScan {
     /// Returns the scanning states of a fragment in breadth-first order.
     pub(super) fn reachable(&self, start: u32) -> Vec<u32> {
         let mut found = vec![start];
@@ -161,20 +164,20 @@ impl Scan {
 
 #[derive(Default)]
 struct Compiler {
-    ops: Vec<Op>,
-    fragments: Vec<Fragment>,
+    ops: Vec<MachineOp>,
+    fragments: Vec<MachineFragment>,
     switches: Vec<Switch>,
-    items: Vec<Items>,
+    items: Vec<MachineItems>,
     sets: Vec<ByteSet>,
     conditions: Vec<Compare>,
     choices: Vec<Choice>,
-    numbers: Vec<Number>,
+    numbers: Vec<MachineNumber>,
     rows: Vec<[u32; 256]>,
     accepts: Vec<u32>,
 }
 
 impl Compiler {
-    fn op(&mut self, op: Op) -> StateId {
+    fn op(&mut self, op: MachineOp) -> StateId {
         self.ops.push(op);
         self.ops.len() as u32 - 1
     }
@@ -192,38 +195,41 @@ impl Compiler {
                 let otherwise = match default {
                     Some(body) => {
                         let next = self.block(body, next, slot);
-                        self.op(Op::Goto { next })
+                        self.op(MachineOp::Goto { next })
                     }
-                    None => self.op(Op::Fail { by_number: false, statement }),
+                    None => self.op(MachineOp::Fail { by_number: false, statement }),
                 };
                 self.switch(statement, (cases, union), Some(next), otherwise, slot)
             }
             NodeKind::ChooseNumber { selector, cases, default } => {
                 let otherwise = match default {
                     Some(body) => self.block(body, next, slot),
-                    None => self.op(Op::Fail { by_number: true, statement }),
+                    None => self.op(MachineOp::Fail { by_number: true, statement }),
                 };
                 let arm = |(numbers, body): &(Vec<i128>, Vec<Node>)| {
                     (numbers.clone(), self.block(body, next, slot))
                 };
                 let cases = cases.iter().map(arm).collect();
                 self.choices.push(Choice { selector: *selector, cases, otherwise });
-                self.op(Op::Choose { choice: self.choices.len() as u32 - 1 })
+                self.op(MachineOp::Choose { choice: self.choices.len() as u32 - 1 })
             }
             NodeKind::Execute { action, from_mark: true, .. } => {
-                self.op(Op::ExecuteFromMark { action: *action, statement, next })
+                self.op(MachineOp::ExecuteFromMark { action: *action, statement, next })
             }
-            NodeKind::Execute { action, stop_bit, .. } => {
-                self.op(Op::Execute { action: *action, stop_bit: *stop_bit, statement, next })
-            }
+            NodeKind::Execute { action, stop_bit, .. } => self.op(MachineOp::Execute {
+                action: *action,
+                stop_bit: *stop_bit,
+                statement,
+                next,
+            }),
             NodeKind::If { condition, body, otherwise } => {
                 let body = self.block(body, next, slot);
                 let otherwise = self.block(otherwise, next, slot);
                 self.conditions.push(*condition);
                 let condition = self.conditions.len() as u32 - 1;
-                self.op(Op::If { condition, body, otherwise })
+                self.op(MachineOp::If { condition, body, otherwise })
             }
-            NodeKind::Mark => self.op(Op::Mark { next }),
+            NodeKind::Mark => self.op(MachineOp::Mark { next }),
             NodeKind::Read { name, source } => {
                 let source = match source {
                     ReadNode::Integer(kind) => NumberSource::Integer(*kind),
@@ -233,63 +239,69 @@ impl Compiler {
                     }
                 };
                 let number = self.number(source, 0);
-                self.op(Op::Read { name: *name, number, statement, next })
+                self.op(MachineOp::Read { name: *name, number, statement, next })
             }
             NodeKind::Loop { until, first, body } => {
-                let head = self.op(Op::End);
+                let head = self.op(MachineOp::End);
                 let body = self.block(body, head, slot);
                 self.ops[head as usize] = match until {
-                    None => Op::Loop { set: self.set(*first), statement, body, exit: next },
+                    None => MachineOp::Loop { set: self.set(*first), statement, body, exit: next },
                     Some(End { pattern, last }) => {
                         let fragment = self.fragment(pattern, next);
-                        Op::Until { fragment, last: *last, statement, body, exit: next }
+                        MachineOp::Until { fragment, last: *last, statement, body, exit: next }
                     }
                 };
                 head
             }
             NodeKind::Match(pattern) => self.pattern(pattern, node, next),
             NodeKind::Push if node.before == Since::Empty => next,
-            NodeKind::Push => self.op(Op::Push { next }),
+            NodeKind::Push => self.op(MachineOp::Push { next }),
             NodeKind::Repeat { count, body, may_stall } => {
-                let round = self.op(Op::End);
+                let round = self.op(MachineOp::End);
                 let body = self.block(body, round, slot + 1);
                 let may_stall = *may_stall;
                 self.ops[round as usize] =
-                    Op::RepeatRound { slot, may_stall, statement, body, exit: next };
+                    MachineOp::RepeatRound { slot, may_stall, statement, body, exit: next };
                 let number = self.count(count, round);
-                self.op(Op::Repeat { slot, number, statement, next: round })
+                self.op(MachineOp::Repeat { slot, number, statement, next: round })
             }
             NodeKind::Send { code, value } => {
-                self.op(Op::Send { code: *code, value: *value, next })
+                self.op(MachineOp::Send { code: *code, value: *value, next })
             }
             NodeKind::Switch { cases, union } => {
                 let head = self.switch(statement, (cases, union), None, next, slot);
-                if let (Some(actions), Op::Switch { switch }) =
+                if let (Some(actions), MachineOp::Switch { switch }) =
                     (node.item_actions(), self.ops[head as usize])
                 {
-                    self.items.push(Items { actions, switch });
+                    self.items.push(MachineItems { actions, switch });
                     let items = self.items.len() as u32 - 1;
-                    self.ops[head as usize] = Op::Items { items, next };
+                    self.ops[head as usize] = MachineOp::Items { items, next };
                 }
                 head
             }
             NodeKind::WhileCount { count, body, may_stall } => {
-                let round = self.op(Op::End);
+                let round = self.op(MachineOp::End);
                 let body = self.block(body, round, slot + 1);
                 let may_stall = *may_stall;
                 self.ops[round as usize] =
-                    Op::Round { slot, may_stall, statement, body, exit: next };
+                    MachineOp::Round { slot, may_stall, statement, body, exit: next };
                 match count {
                     CountNode { source: CountSource::Value, adjust: 0 } => {
-                        self.op(Op::CountValue { slot, statement, next: round })
+                        self.op(MachineOp::CountValue { slot, statement, next: round })
                     }
                     CountNode { source: CountSource::Bytes { encoding, pattern }, adjust: 0 } => {
                         let (encoding, fragment) = (*encoding, self.fragment(pattern, round));
-                        self.op(Op::Count { slot, encoding, fragment, statement, next: round })
+                        self.op(MachineOp::Count {
+                            slot,
+                            encoding,
+                            fragment,
+                            statement,
+                            next: round,
+                        })
                     }
                     count => {
                         let number = self.count(count, round);
-                        self.op(Op::CountNumber { slot, number, statement, next: round })
+                        self.op(MachineOp::CountNumber { slot, number, statement, next: round })
                     }
                 }
             }
@@ -311,7 +323,7 @@ impl Compiler {
     }
 
     fn number(&mut self, source: NumberSource, adjust: i128) -> u32 {
-        self.numbers.push(Number { source, adjust });
+        self.numbers.push(MachineNumber { source, adjust });
         self.numbers.len() as u32 - 1
     }
 
@@ -319,16 +331,16 @@ impl Compiler {
         let statement = node.statement;
         if pattern.shape == Shape::StopBit && node.before == Since::Empty {
             let following = self.ops[next as usize];
-            if let Op::Execute { action, stop_bit: true, statement: at, next } = following {
-                return self.op(Op::Item { statement, action, action_statement: at, next });
+            if let MachineOp::Execute { action, stop_bit: true, statement: at, next } = following {
+                return self.op(MachineOp::Item { statement, action, action_statement: at, next });
             }
         }
         let fragment = self.fragment(pattern, next);
         let op = match &pattern.shape {
-            Shape::Any(bytes) => Op::Any { bytes: *bytes, statement, next },
-            Shape::One(set) => Op::One { set: self.set(*set), statement, next },
-            Shape::StopBit => Op::StopBit { statement, next },
-            Shape::Literal(_) | Shape::Table => Op::Match { fragment, statement, next },
+            Shape::Any(bytes) => MachineOp::Any { bytes: *bytes, statement, next },
+            Shape::One(set) => MachineOp::One { set: self.set(*set), statement, next },
+            Shape::StopBit => MachineOp::StopBit { statement, next },
+            Shape::Literal(_) | Shape::Table => MachineOp::Match { fragment, statement, next },
         };
         self.op(op)
     }
@@ -344,7 +356,7 @@ impl Compiler {
     ) -> StateId {
         let switch = self.switches.len() as u32;
         self.switches.push(Switch { statement, start: 0, by_first_byte: None, otherwise });
-        let head = self.op(Op::Switch { switch });
+        let head = self.op(MachineOp::Switch { switch });
         let arms: Vec<StateId> =
             cases.iter().map(|case| self.block(&case.body, next.unwrap_or(head), slot)).collect();
         let target = |arm: usize| arms.get(arm).copied().unwrap_or(otherwise);
@@ -367,13 +379,13 @@ impl Compiler {
             self.accepts.push(if pattern.dfa.accepts(state) { next } else { NONE });
         }
         let walk = match &pattern.shape {
-            Shape::Any(bytes) => Walk::Any(*bytes as usize),
-            Shape::Literal(bytes) => Walk::Literal(bytes.as_slice().into()),
-            Shape::One(set) => Walk::One(*set),
-            Shape::StopBit => Walk::StopBit,
-            Shape::Table => Walk::Table,
+            Shape::Any(bytes) => MachineWalk::Any(*bytes as usize),
+            Shape::Literal(bytes) => MachineWalk::Literal(bytes.as_slice().into()),
+            Shape::One(set) => MachineWalk::One(*set),
+            Shape::StopBit => MachineWalk::StopBit,
+            Shape::Table => MachineWalk::Table,
         };
-        self.fragments.push(Fragment { text: pattern.text.clone(), start, walk });
+        self.fragments.push(MachineFragment { text: pattern.text.clone(), start, walk });
         self.fragments.len() as u32 - 1
     }
 
@@ -399,7 +411,7 @@ impl Compiler {
 }
 
 /// Merges the bytes that no state distinguishes into classes.
-fn scan(rows: &[[u32; 256]], accepts: Vec<u32>) -> Scan {
+fn scan(rows: &[[u32; 256]], accepts: Vec<u32>) -> MachineScan {
     let mut classes = Vec::with_capacity(256);
     let mut representatives = Vec::new();
     let mut known: HashMap<Vec<u32>, u8> = HashMap::new();
@@ -414,5 +426,11 @@ fn scan(rows: &[[u32; 256]], accepts: Vec<u32>) -> Scan {
     let cells =
         rows.iter().flat_map(|row| representatives.iter().map(|byte| row[usize::from(*byte)]));
     let lasts = rows.iter().map(|row| row.iter().all(|target| *target == NONE)).collect();
-    Scan { class_count: representatives.len(), table: cells.collect(), classes, accepts, lasts }
+    MachineScan {
+        class_count: representatives.len(),
+        table: cells.collect(),
+        classes,
+        accepts,
+        lasts,
+    }
 }

@@ -22,15 +22,15 @@ pub(crate) type StateId = u32;
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Control states; the first is the start.
-    ops: Vec<Op>,
-    fragments: Vec<Fragment>,
+    ops: Vec<MachineOp>,
+    fragments: Vec<MachineFragment>,
     switches: Vec<Switch>,
-    items: Vec<Items>,
+    items: Vec<MachineItems>,
     sets: Vec<ByteSet>,
     conditions: Vec<Compare>,
     choices: Vec<Choice>,
-    numbers: Vec<Number>,
-    scan: Scan,
+    numbers: Vec<MachineNumber>,
+    scan: MachineScan,
     statements: Vec<StatementText>,
     actions: Vec<String>,
     names: Vec<String>,
@@ -49,7 +49,7 @@ struct Choice {
 
 /// A number with its adjustment: a count, or the number that `READ` binds.
 #[derive(Clone, Copy, Debug)]
-struct Number {
+struct MachineNumber {
     source: NumberSource,
     adjust: i128,
 }
@@ -66,7 +66,7 @@ enum NumberSource {
 
 /// The scanning states of all patterns together.
 #[derive(Clone, Debug, Default)]
-struct Scan {
+struct MachineScan {
     /// Class of each byte; no pattern distinguishes the bytes of a class.
     classes: Vec<u8>,
     class_count: usize,
@@ -83,15 +83,15 @@ const NONE: u32 = u32::MAX;
 /// A pattern in the machine: its scanning states, and a shortcut that avoids them for simple
 /// shapes.
 #[derive(Clone, Debug)]
-struct Fragment {
+struct MachineFragment {
     text: String,
     start: u32,
-    walk: Walk,
+    walk: MachineWalk,
 }
 
 /// The matching strategy of a fragment.
 #[derive(Clone, Debug)]
-enum Walk {
+enum MachineWalk {
     Any(usize),
     Literal(Box<[u8]>),
     One(ByteSet),
@@ -111,7 +111,7 @@ struct Switch {
 
 /// A switch on the top bit that hands every stop-bit item to an action, run as one loop.
 #[derive(Clone, Debug)]
-struct Items {
+struct MachineItems {
     actions: ItemActions,
     /// The switch as written, for printing the machine.
     switch: u32,
@@ -119,7 +119,7 @@ struct Items {
 
 /// The operation of a control state. `slot` is the nesting depth of a count.
 #[derive(Clone, Copy, Debug)]
-enum Op {
+enum MachineOp {
     Any {
         bytes: u32,
         statement: u32,
@@ -262,20 +262,20 @@ impl Machine {
     /// states that cannot.
     fn statement_of(&self, state: StateId) -> u32 {
         match self.ops[state as usize] {
-            Op::Any { statement, .. }
-            | Op::Count { statement, .. }
-            | Op::CountNumber { statement, .. }
-            | Op::CountValue { statement, .. }
-            | Op::Item { statement, .. }
-            | Op::Match { statement, .. }
-            | Op::One { statement, .. }
-            | Op::Read { statement, .. }
-            | Op::Repeat { statement, .. }
-            | Op::StopBit { statement, .. }
-            | Op::Until { statement, .. } => statement,
-            Op::Items { items, .. } => self.items[items as usize].actions.walk_statement,
-            Op::Loop { statement, .. } => statement,
-            Op::Switch { switch } => self.switches[switch as usize].statement,
+            MachineOp::Any { statement, .. }
+            | MachineOp::Count { statement, .. }
+            | MachineOp::CountNumber { statement, .. }
+            | MachineOp::CountValue { statement, .. }
+            | MachineOp::Item { statement, .. }
+            | MachineOp::Match { statement, .. }
+            | MachineOp::One { statement, .. }
+            | MachineOp::Read { statement, .. }
+            | MachineOp::Repeat { statement, .. }
+            | MachineOp::StopBit { statement, .. }
+            | MachineOp::Until { statement, .. } => statement,
+            MachineOp::Items { items, .. } => self.items[items as usize].actions.walk_statement,
+            MachineOp::Loop { statement, .. } => statement,
+            MachineOp::Switch { switch } => self.switches[switch as usize].statement,
             _ => 0,
         }
     }

@@ -7,11 +7,11 @@ use crate::limits::{NAMES_MAX, NESTING_MAX};
 use crate::rt;
 use crate::run_error::{RunError, RunErrorKind};
 
-use super::{Machine, NONE, NumberSource, Op, Scan, StateId, Walk};
+use super::{Machine, MachineOp, MachineScan, MachineWalk, NONE, NumberSource, StateId};
 
 /// State of a count while its body runs.
 #[derive(Clone, Copy, Default)]
-struct Frame<'p> {
+struct MachineFrame<'p> {
     /// The input around the count.
     outer: &'p [u8],
     /// Position at which the round began; past the end before the first round.
@@ -22,7 +22,7 @@ struct Frame<'p> {
 
 /// State of a run between two pieces of its input. A run never stops inside a block with a byte count, so the state has none.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct MachinePlace {
     pub(super) state: StateId,
     pub(super) pos: usize,
     pub(super) mark: usize,
@@ -34,7 +34,7 @@ pub(super) struct Place {
     rounds: [(u64, usize); NESTING_MAX],
 }
 
-impl Default for Place {
+impl Default for MachinePlace {
     fn default() -> Self {
         Self {
             state: 0,
@@ -49,7 +49,7 @@ impl Default for Place {
     }
 }
 
-impl Place {
+impl MachinePlace {
     /// Moves the origin of all positions forward by `bytes`.
     pub(super) fn move_start(&mut self, bytes: usize) {
         self.pos -= bytes;
@@ -61,7 +61,7 @@ impl Place {
 }
 
 /// The reason why a pattern gives no position.
-enum Stop {
+enum MachineStop {
     /// The byte at this position does not fit.
     At(usize),
     /// More bytes of input are needed to decide.
@@ -89,10 +89,10 @@ impl Machine {
         &self,
         packet: &[u8],
         host: &mut H,
-        mut place: Option<&mut Place>,
+        mut place: Option<&mut MachinePlace>,
     ) -> Result<Option<usize>, RunError> {
         let mut input = packet;
-        let mut frames = [Frame::default(); NESTING_MAX];
+        let mut frames = [MachineFrame::default(); NESTING_MAX];
         let (mut state, mut pos, mut mark, mut second_mark) = (0_u32, 0_usize, 0_usize, 0_usize);
         let (mut value, mut names, mut empty_rounds) = (0_u64, [0_u64; NAMES_MAX], 0_u32);
         if let Some(place) = &place {
@@ -100,7 +100,7 @@ impl Machine {
                 (place.state, place.pos, place.mark, place.second_mark);
             (value, names, empty_rounds) = (place.value, place.names, place.empty_rounds);
             for (frame, (rounds, round)) in frames.iter_mut().zip(place.rounds) {
-                *frame = Frame { outer: packet, round, rounds };
+                *frame = MachineFrame { outer: packet, round, rounds };
             }
         }
         // Number of open counts. While one is open, all of its input is available.
@@ -109,8 +109,16 @@ impl Machine {
             () => {{
                 if let Some(place) = &mut place {
                     let rounds = frames.map(|frame| (frame.rounds, frame.round));
-                    **place =
-                        Place { state, pos, mark, second_mark, value, names, empty_rounds, rounds };
+                    **place = MachinePlace {
+                        state,
+                        pos,
+                        mark,
+                        second_mark,
+                        value,
+                        names,
+                        empty_rounds,
+                        rounds,
+                    };
                 }
                 return Ok(None);
             }};
@@ -120,8 +128,10 @@ impl Machine {
             ($fragment:expr, $statement:expr) => {
                 match self.fragment_end($fragment, input, pos, !LAST && depth == 0) {
                     Ok(after) => after,
-                    Err(Stop::More) => wait_for_more!(),
-                    Err(Stop::At(at)) => return Err(self.mismatch(packet, input, at, $statement)),
+                    Err(MachineStop::More) => wait_for_more!(),
+                    Err(MachineStop::At(at)) => {
+                        return Err(self.mismatch(packet, input, at, $statement))
+                    }
                 }
             };
         }
@@ -154,7 +164,7 @@ impl Machine {
         }
         loop {
             match self.ops[state as usize] {
-                Op::Any { bytes, statement, next } => {
+                MachineOp::Any { bytes, statement, next } => {
                     let Some(after) = rt::any(input, pos, bytes as usize) else {
                         if !LAST && depth == 0 {
                             wait_for_more!();
@@ -163,7 +173,7 @@ impl Machine {
                     };
                     (pos, state) = (after, next);
                 }
-                Op::Count { slot, encoding, fragment, statement, next } => {
+                MachineOp::Count { slot, encoding, fragment, statement, next } => {
                     let after = advance!(fragment, statement);
                     let count = self.count(encoding, packet, pos, after, statement)?;
                     let Some(counted) = rt::counted(input, after, count) else {
@@ -173,10 +183,10 @@ impl Machine {
                         return Err(self.past_end(count, pos, statement));
                     };
                     frames[usize::from(slot)] =
-                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                        MachineFrame { outer: input, round: usize::MAX, rounds: 0 };
                     (pos, input, state, depth) = (after, counted, next, depth + 1);
                 }
-                Op::CountNumber { slot, number, statement, next } => {
+                MachineOp::CountNumber { slot, number, statement, next } => {
                     let (after, plain, adjust) = number!(number, statement);
                     let count = self.adjusted(plain, adjust, pos, statement)?;
                     let Some(counted) = rt::counted(input, after, count) else {
@@ -186,10 +196,10 @@ impl Machine {
                         return Err(self.past_end(count, pos, statement));
                     };
                     frames[usize::from(slot)] =
-                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                        MachineFrame { outer: input, round: usize::MAX, rounds: 0 };
                     (pos, input, state, depth) = (after, counted, next, depth + 1);
                 }
-                Op::CountValue { slot, statement, next } => {
+                MachineOp::CountValue { slot, statement, next } => {
                     let Some(counted) = rt::counted(input, pos, value) else {
                         if !LAST && depth == 0 {
                             wait_for_more!();
@@ -197,17 +207,17 @@ impl Machine {
                         return Err(self.past_end(value, pos, statement));
                     };
                     frames[usize::from(slot)] =
-                        Frame { outer: input, round: usize::MAX, rounds: 0 };
+                        MachineFrame { outer: input, round: usize::MAX, rounds: 0 };
                     (input, state, depth) = (counted, next, depth + 1);
                 }
-                Op::Choose { choice } => {
+                MachineOp::Choose { choice } => {
                     let choice = &self.choices[choice as usize];
                     let number = operand(&names, value, choice.selector);
                     let case = choice.cases.iter().find(|(numbers, _)| numbers.contains(&number));
                     state = case.map_or(choice.otherwise, |(_, body)| *body);
                 }
-                Op::End => return Ok(Some(pos)),
-                Op::Execute { action, stop_bit, statement, next } => {
+                MachineOp::End => return Ok(Some(pos)),
+                MachineOp::Execute { action, stop_bit, statement, next } => {
                     let bytes = rt::between(packet, mark, pos);
                     let done = match stop_bit {
                         true => {
@@ -227,7 +237,7 @@ impl Machine {
                     }
                     (mark, state) = (pos, next);
                 }
-                Op::ExecuteFromMark { action, statement, next } => {
+                MachineOp::ExecuteFromMark { action, statement, next } => {
                     let bytes = rt::between(packet, second_mark, pos);
                     match host.execute(action, bytes, second_mark) {
                         Ok(returned) => value = returned.0,
@@ -237,20 +247,20 @@ impl Machine {
                     }
                     (second_mark, state) = (pos, next);
                 }
-                Op::Fail { by_number: true, statement } => {
+                MachineOp::Fail { by_number: true, statement } => {
                     return Err(rt::no_case(pos, &self.statements, statement));
                 }
-                Op::Fail { by_number: false, statement } => {
+                MachineOp::Fail { by_number: false, statement } => {
                     return Err(self.mismatch(packet, input, pos, statement));
                 }
-                Op::Goto { next } => state = next,
-                Op::If { condition, body, otherwise } => {
+                MachineOp::Goto { next } => state = next,
+                MachineOp::If { condition, body, otherwise } => {
                     let condition = &self.conditions[condition as usize];
                     let left = operand(&names, value, condition.left);
                     let right = operand(&names, value, condition.right);
                     state = if condition.comparison.holds(left, right) { body } else { otherwise };
                 }
-                Op::Item { statement, action, action_statement, next } => {
+                MachineOp::Item { statement, action, action_statement, next } => {
                     let Some((after, integer)) = rt::stop_bit(input, pos) else {
                         if !LAST && depth == 0 {
                             wait_for_more!();
@@ -266,7 +276,7 @@ impl Machine {
                     }
                     (pos, mark, state) = (after, after, next);
                 }
-                Op::Items { items, next } => {
+                MachineOp::Items { items, next } => {
                     let items = &self.items[items as usize];
                     if !LAST && depth == 0 {
                         let rest = input.get(pos..).unwrap_or_default();
@@ -284,7 +294,7 @@ impl Machine {
                     (pos, value) = rt::items(packet, input, pos, value, actions, statements, host)?;
                     (mark, state) = (pos, next);
                 }
-                Op::Loop { set, body, exit, .. } => {
+                MachineOp::Loop { set, body, exit, .. } => {
                     if !LAST && depth == 0 && pos == input.len() {
                         wait_for_more!();
                     }
@@ -293,12 +303,12 @@ impl Machine {
                     });
                     state = if starts { body } else { exit };
                 }
-                Op::Mark { next } => (second_mark, state) = (pos, next),
-                Op::Match { fragment, statement, next } => {
+                MachineOp::Mark { next } => (second_mark, state) = (pos, next),
+                MachineOp::Match { fragment, statement, next } => {
                     pos = advance!(fragment, statement);
                     state = next;
                 }
-                Op::One { set, statement, next } => {
+                MachineOp::One { set, statement, next } => {
                     let set = &self.sets[set as usize];
                     if !LAST && depth == 0 && pos == input.len() {
                         wait_for_more!();
@@ -308,21 +318,22 @@ impl Machine {
                     }
                     (pos, state) = (pos + 1, next);
                 }
-                Op::Push { next } => (mark, state) = (pos, next),
-                Op::Read { name, number, statement, next } => {
+                MachineOp::Push { next } => (mark, state) = (pos, next),
+                MachineOp::Read { name, number, statement, next } => {
                     let (after, plain, _) = number!(number, statement);
                     host.number(name, plain, pos);
                     // 64 bits suffice: no number that is read is wider.
                     names[usize::from(name.0)] = plain as u64;
                     (pos, state) = (after, next);
                 }
-                Op::Repeat { slot, number, statement, next } => {
+                MachineOp::Repeat { slot, number, statement, next } => {
                     let (after, plain, adjust) = number!(number, statement);
                     let rounds = self.adjusted(plain, adjust, pos, statement)?;
-                    frames[usize::from(slot)] = Frame { outer: input, round: usize::MAX, rounds };
+                    frames[usize::from(slot)] =
+                        MachineFrame { outer: input, round: usize::MAX, rounds };
                     (pos, state) = (after, next);
                 }
-                Op::RepeatRound { slot, may_stall, statement, body, exit } => {
+                MachineOp::RepeatRound { slot, may_stall, statement, body, exit } => {
                     let frame = &mut frames[usize::from(slot)];
                     if may_stall && frame.round == pos {
                         empty_rounds += 1;
@@ -334,7 +345,7 @@ impl Machine {
                     state = if frame.rounds == 0 { exit } else { body };
                     frame.rounds = frame.rounds.saturating_sub(1);
                 }
-                Op::Round { slot, may_stall, statement, body, exit } => {
+                MachineOp::Round { slot, may_stall, statement, body, exit } => {
                     let frame = &mut frames[usize::from(slot)];
                     if pos == input.len() {
                         (input, state, depth) = (frame.outer, exit, depth.wrapping_sub(1));
@@ -346,11 +357,11 @@ impl Machine {
                     }
                     (frame.round, state) = (pos, body);
                 }
-                Op::Send { code, value, next } => {
+                MachineOp::Send { code, value, next } => {
                     host.send(code, value);
                     state = next;
                 }
-                Op::StopBit { statement, next } => {
+                MachineOp::StopBit { statement, next } => {
                     let Some((after, _)) = rt::stop_bit(input, pos) else {
                         if !LAST && depth == 0 {
                             wait_for_more!();
@@ -359,16 +370,16 @@ impl Machine {
                     };
                     (pos, state) = (after, next);
                 }
-                Op::Switch { switch } => {
+                MachineOp::Switch { switch } => {
                     match self.switch(switch, input, pos, !LAST && depth == 0) {
                         Some(taken) => (pos, state) = taken,
                         None => wait_for_more!(),
                     }
                 }
-                Op::Until { fragment, last, statement, body, exit } => {
+                MachineOp::Until { fragment, last, statement, body, exit } => {
                     let is_open = !LAST && depth == 0;
                     match self.fragment_end(fragment, input, pos, is_open) {
-                        Err(Stop::More) => wait_for_more!(),
+                        Err(MachineStop::More) => wait_for_more!(),
                         Ok(after) if is_open && last && after == input.len() => wait_for_more!(),
                         Ok(after) if !last || after == input.len() => (pos, state) = (after, exit),
                         _ if pos == input.len() => {
@@ -390,27 +401,31 @@ impl Machine {
         input: &[u8],
         pos: usize,
         is_open: bool,
-    ) -> Result<usize, Stop> {
+    ) -> Result<usize, MachineStop> {
         let fragment = &self.fragments[fragment as usize];
         let found = match &fragment.walk {
-            Walk::Any(bytes) => rt::any(input, pos, *bytes).ok_or(input.len()),
-            Walk::Literal(bytes) => rt::literal(input, pos, bytes),
-            Walk::One(set) => match input.get(pos) {
+            MachineWalk::Any(bytes) => rt::any(input, pos, *bytes).ok_or(input.len()),
+            MachineWalk::Literal(bytes) => rt::literal(input, pos, bytes),
+            MachineWalk::One(set) => match input.get(pos) {
                 Some(byte) if set.contains(*byte) => Ok(pos + 1),
                 _ => Err(pos),
             },
-            Walk::StopBit => rt::stop_bit(input, pos).map(|(after, _)| after).ok_or(input.len()),
-            Walk::Table => {
+            MachineWalk::StopBit => {
+                rt::stop_bit(input, pos).map(|(after, _)| after).ok_or(input.len())
+            }
+            MachineWalk::Table => {
                 let scanned = self.scan.longest(fragment.start, input, pos);
                 if is_open && scanned.ran_out {
-                    return Err(Stop::More);
+                    return Err(MachineStop::More);
                 }
                 scanned.found.map(|(after, _)| after)
             }
         };
         // Every strategy but the table decides each byte at once; it needs more only at the end of
         // the input.
-        found.map_err(|at| if is_open && at == input.len() { Stop::More } else { Stop::At(at) })
+        found.map_err(|at| {
+            if is_open && at == input.len() { MachineStop::More } else { MachineStop::At(at) }
+        })
     }
 
     /// Returns the position after the matching case with its control state, or `pos` with the state
@@ -514,7 +529,7 @@ struct Scanned {
     ran_out: bool,
 }
 
-impl Scan {
+impl MachineScan {
     /// Finds the longest match from `start`.
     #[inline]
     fn longest(&self, start: u32, input: &[u8], pos: usize) -> Scanned {

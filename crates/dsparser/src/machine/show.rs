@@ -6,7 +6,9 @@ use crate::block::{NameNode, OperandNode};
 use crate::host::{ActionId, ItemAction};
 use crate::pattern::ByteSet;
 
-use super::{Machine, NONE, Number, NumberSource, Op, Scan, StateId, Walk};
+use super::{
+    Machine, MachineNumber, MachineOp, MachineScan, MachineWalk, NONE, NumberSource, StateId,
+};
 
 impl Machine {
     /// Describes the automaton as text: byte classes, control states with their actions, and the
@@ -55,20 +57,20 @@ impl Machine {
     /// Describes the operation of a control state.
     pub(super) fn label(&self, state: StateId) -> String {
         let (text, statement) = match self.ops[state as usize] {
-            Op::Any { bytes, statement, next } => {
+            MachineOp::Any { bytes, statement, next } => {
                 (format!("any {bytes} bytes -> q{next}"), Some(statement))
             }
-            Op::Count { slot, encoding, fragment, statement, next } => {
+            MachineOp::Count { slot, encoding, fragment, statement, next } => {
                 let pattern = self.pattern_text(fragment);
                 let text = format!("open count {slot} from {encoding:?} {pattern} -> q{next}");
                 (text, Some(statement))
             }
-            Op::CountNumber { slot, number, statement, next } => {
+            MachineOp::CountNumber { slot, number, statement, next } => {
                 let text =
                     format!("open count {slot} from {} -> q{next}", self.number_text(number));
                 (text, Some(statement))
             }
-            Op::Choose { choice } => {
+            MachineOp::Choose { choice } => {
                 let choice = &self.choices[choice as usize];
                 let selector = self.operand_text(choice.selector);
                 let cases: Vec<String> = choice
@@ -82,39 +84,41 @@ impl Machine {
                 let otherwise = choice.otherwise;
                 (format!("by {selector}: {}, else -> q{otherwise}", cases.join(", ")), None)
             }
-            Op::CountValue { slot, statement, next } => {
+            MachineOp::CountValue { slot, statement, next } => {
                 (format!("open count {slot} from the value -> q{next}"), Some(statement))
             }
-            Op::End => ("end".to_owned(), None),
-            Op::Execute { action, stop_bit, statement, next } => {
+            MachineOp::End => ("end".to_owned(), None),
+            MachineOp::Execute { action, stop_bit, statement, next } => {
                 let name = self.action_name(action);
                 let item = if stop_bit { " (one stop-bit item)" } else { "" };
                 (format!("execute {name}{item} -> q{next}"), Some(statement))
             }
-            Op::ExecuteFromMark { action, statement, next } => {
+            MachineOp::ExecuteFromMark { action, statement, next } => {
                 let name = self.action_name(action);
                 (format!("execute {name} from the second mark -> q{next}"), Some(statement))
             }
-            Op::Fail { statement, .. } => ("no case fits: an error".to_owned(), Some(statement)),
-            Op::Goto { next } => (format!("-> q{next}"), None),
-            Op::If { condition, body, otherwise } => {
+            MachineOp::Fail { statement, .. } => {
+                ("no case fits: an error".to_owned(), Some(statement))
+            }
+            MachineOp::Goto { next } => (format!("-> q{next}"), None),
+            MachineOp::If { condition, body, otherwise } => {
                 let condition = self.conditions[condition as usize];
                 let left = self.operand_text(condition.left);
                 let right = self.operand_text(condition.right);
                 let comparison = condition.comparison.symbol();
                 (format!("if {left} {comparison} {right} -> q{body}, else -> q{otherwise}"), None)
             }
-            Op::Mark { next } => (format!("second mark -> q{next}"), None),
-            Op::Read { name, number, statement, next } => {
+            MachineOp::Mark { next } => (format!("second mark -> q{next}"), None),
+            MachineOp::Read { name, number, statement, next } => {
                 let name = self.names.get(usize::from(name.0)).map_or("?", String::as_str);
                 let text = format!("read {} into {name} -> q{next}", self.number_text(number));
                 (text, Some(statement))
             }
-            Op::Item { statement, action, next, .. } => {
+            MachineOp::Item { statement, action, next, .. } => {
                 let name = self.action_name(action);
                 (format!("stop-bit walk, execute {name} -> q{next}"), Some(statement))
             }
-            Op::Items { items, next } => {
+            MachineOp::Items { items, next } => {
                 let items = &self.items[items as usize].actions;
                 let text = format!(
                     "each stop-bit item: one byte {}; longer {}; at the end of input -> q{next}",
@@ -123,41 +127,43 @@ impl Machine {
                 );
                 (text, Some(items.walk_statement))
             }
-            Op::Loop { set, body, exit, .. } => {
+            MachineOp::Loop { set, body, exit, .. } => {
                 let set = self.sets[set as usize];
                 (format!("if next byte in [{set}] -> q{body}, else -> q{exit}"), None)
             }
-            Op::Match { fragment, statement, next } => {
+            MachineOp::Match { fragment, statement, next } => {
                 (format!("match {} -> q{next}", self.pattern_text(fragment)), Some(statement))
             }
-            Op::One { set, statement, next } => {
+            MachineOp::One { set, statement, next } => {
                 let set = self.sets[set as usize];
                 (format!("one byte of [{set}] -> q{next}"), Some(statement))
             }
-            Op::Push { next } => (format!("push -> q{next}"), None),
-            Op::Repeat { slot, number, statement, next } => {
+            MachineOp::Push { next } => (format!("push -> q{next}"), None),
+            MachineOp::Repeat { slot, number, statement, next } => {
                 let text =
                     format!("open rounds {slot} from {} -> q{next}", self.number_text(number));
                 (text, Some(statement))
             }
-            Op::RepeatRound { slot, body, exit, .. } => {
+            MachineOp::RepeatRound { slot, body, exit, .. } => {
                 (format!("if rounds {slot} are left -> q{body}, else -> q{exit}"), None)
             }
-            Op::Round { slot, statement, body, exit, .. } => {
+            MachineOp::Round { slot, statement, body, exit, .. } => {
                 let text = format!(
                     "if bytes of count {slot} are left -> q{body}, else close it -> q{exit}"
                 );
                 (text, Some(statement))
             }
-            Op::Send { code, value, next } => (format!("send {code:#x} {value} -> q{next}"), None),
-            Op::StopBit { statement, next } => {
+            MachineOp::Send { code, value, next } => {
+                (format!("send {code:#x} {value} -> q{next}"), None)
+            }
+            MachineOp::StopBit { statement, next } => {
                 (format!("stop-bit walk -> q{next}"), Some(statement))
             }
-            Op::Switch { switch } => {
+            MachineOp::Switch { switch } => {
                 let otherwise = self.switches[switch as usize].otherwise;
                 (format!("switch, no case -> q{otherwise}"), None)
             }
-            Op::Until { fragment, last, statement, body, exit } => {
+            MachineOp::Until { fragment, last, statement, body, exit } => {
                 let end = if last { "last " } else { "" };
                 let pattern = self.pattern_text(fragment);
                 (format!("until {end}{pattern} -> q{exit}, else -> q{body}"), Some(statement))
@@ -180,7 +186,7 @@ impl Machine {
     }
 
     fn number_text(&self, number: u32) -> String {
-        let Number { source, adjust } = self.numbers[number as usize];
+        let MachineNumber { source, adjust } = self.numbers[number as usize];
         let text = match source {
             NumberSource::Bytes { encoding, fragment } => {
                 format!("{encoding:?} {}", self.pattern_text(fragment))
@@ -215,7 +221,7 @@ impl Machine {
     fn pattern_text(&self, fragment: u32) -> String {
         let fragment = &self.fragments[fragment as usize];
         let walk = match fragment.walk {
-            Walk::StopBit => " as a stop-bit walk",
+            MachineWalk::StopBit => " as a stop-bit walk",
             _ => "",
         };
         format!("\"{}\"{walk}", fragment.text)
@@ -224,28 +230,28 @@ impl Machine {
     /// Returns the first scanning state of a control state, if it runs the scanning table.
     pub(super) fn fragment_start(&self, state: StateId) -> Option<u32> {
         match self.ops[state as usize] {
-            Op::Count { fragment, .. }
-            | Op::Match { fragment, .. }
-            | Op::Until { fragment, .. } => Some(self.fragments[fragment as usize].start),
-            Op::CountNumber { number, .. }
-            | Op::Read { number, .. }
-            | Op::Repeat { number, .. } => match self.numbers[number as usize].source {
+            MachineOp::Count { fragment, .. }
+            | MachineOp::Match { fragment, .. }
+            | MachineOp::Until { fragment, .. } => Some(self.fragments[fragment as usize].start),
+            MachineOp::CountNumber { number, .. }
+            | MachineOp::Read { number, .. }
+            | MachineOp::Repeat { number, .. } => match self.numbers[number as usize].source {
                 NumberSource::Bytes { fragment, .. } => {
                     Some(self.fragments[fragment as usize].start)
                 }
                 _ => None,
             },
-            Op::Items { items, .. } => {
+            MachineOp::Items { items, .. } => {
                 let switch = self.items[items as usize].switch;
                 Some(self.switches[switch as usize].start)
             }
-            Op::Switch { switch } => Some(self.switches[switch as usize].start),
+            MachineOp::Switch { switch } => Some(self.switches[switch as usize].start),
             _ => None,
         }
     }
 }
 
-impl Scan {
+impl MachineScan {
     /// Returns the bytes of each class.
     pub(super) fn class_sets(&self) -> Vec<ByteSet> {
         let mut sets = vec![ByteSet::EMPTY; self.class_count];

@@ -4,7 +4,7 @@ use crate::host::{ActionError, ActionId, ActionValue, Host, ItemError, NameId, S
 use crate::run_error::{RunError, RunErrorKind};
 
 use super::Machine;
-use super::run::Place;
+use super::run::MachinePlace;
 
 /// Default limit on buffered bytes; see [`Stream::keeping`].
 const BYTES_MAX: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub enum Progress {
 #[derive(Clone, Debug)]
 pub struct Stream<'m> {
     machine: &'m Machine,
-    place: Place,
+    place: MachinePlace,
     kept: Vec<u8>,
     /// Bytes of the stream before the buffered ones.
     before: usize,
@@ -44,7 +44,7 @@ impl Machine {
     pub fn stream(&self) -> Stream<'_> {
         Stream {
             machine: self,
-            place: Place::default(),
+            place: MachinePlace::default(),
             kept: Vec::new(),
             before: 0,
             bytes_max: BYTES_MAX,

@@ -3,10 +3,10 @@
 use crate::ast::{Case, CaseHead, Condition, Count, Operand, Statement, StatementKind, Until};
 use crate::diagnostic::{DiagnosticKind, Diagnostics, Span};
 
-use super::line::{BlockKind, Line};
+use super::line::{BlockKind, GrammarLine};
 
 /// The open blocks, outermost first, and the body of the program.
-pub(super) struct Blocks {
+pub(super) struct BlockParser {
     body: Vec<Statement>,
     open: Vec<Open>,
     nesting_max: usize,
@@ -15,7 +15,7 @@ pub(super) struct Blocks {
 }
 
 struct Open {
-    head: Head,
+    head: BlockHead,
     span: Span,
     index: u32,
     body: Vec<Statement>,
@@ -25,7 +25,7 @@ struct Open {
     default: Option<Vec<Statement>>,
 }
 
-enum Head {
+enum BlockHead {
     Block(String),
     Case(CaseHead),
     Choose(Option<Operand>),
@@ -37,7 +37,7 @@ enum Head {
     WhileCount(Count),
 }
 
-impl Head {
+impl BlockHead {
     const fn kind(&self) -> BlockKind {
         match self {
             Self::Block(_) => BlockKind::Block,
@@ -53,7 +53,7 @@ impl Head {
     }
 }
 
-impl Blocks {
+impl BlockParser {
     pub(super) fn new(nesting_max: usize) -> Self {
         let nesting_max = nesting_max.min(crate::limits::NESTING_MAX);
         Self { body: Vec::new(), open: Vec::new(), nesting_max, dropped: 0 }
@@ -62,7 +62,7 @@ impl Blocks {
     /// Adds a line that does not end a block.
     pub(super) fn add(
         &mut self,
-        line: Line,
+        line: GrammarLine,
         span: Span,
         index: u32,
         diagnostics: &mut Diagnostics,
@@ -71,18 +71,18 @@ impl Blocks {
             diagnostics.push(span, DiagnosticKind::UnbalancedBlock, message, help);
         }
         let head = match line {
-            Line::Block(name) => Head::Block(name),
-            Line::Case(head) => Head::Case(head),
-            Line::Choose(selector) => Head::Choose(selector),
-            Line::Default => Head::Default,
-            Line::If(condition) => Head::If(condition),
-            Line::Loop(until) => Head::Loop(until),
-            Line::Repeat(count) => Head::Repeat(count),
-            Line::Switch => Head::Switch,
-            Line::WhileCount(count) => Head::WhileCount(count),
-            Line::End(_) | Line::Include { .. } => return,
-            Line::Else => return self.begin_else(),
-            Line::Statement(kind) => return self.push(kind, span, index),
+            GrammarLine::Block(name) => BlockHead::Block(name),
+            GrammarLine::Case(head) => BlockHead::Case(head),
+            GrammarLine::Choose(selector) => BlockHead::Choose(selector),
+            GrammarLine::Default => BlockHead::Default,
+            GrammarLine::If(condition) => BlockHead::If(condition),
+            GrammarLine::Loop(until) => BlockHead::Loop(until),
+            GrammarLine::Repeat(count) => BlockHead::Repeat(count),
+            GrammarLine::Switch => BlockHead::Switch,
+            GrammarLine::WhileCount(count) => BlockHead::WhileCount(count),
+            GrammarLine::End(_) | GrammarLine::Include { .. } => return,
+            GrammarLine::Else => return self.begin_else(),
+            GrammarLine::Statement(kind) => return self.push(kind, span, index),
         };
         if self.open.len() >= self.nesting_max {
             self.dropped += 1;
@@ -128,33 +128,35 @@ impl Blocks {
     }
 
     /// Returns message and help if a line must not stand here.
-    fn misplaced(&self, line: &Line) -> Option<(&'static str, &'static str)> {
+    fn misplaced(&self, line: &GrammarLine) -> Option<(&'static str, &'static str)> {
         let around = self.open.last().map(|open| open.head.kind());
         let in_switch = around.is_some_and(BlockKind::is_switch);
         match line {
-            Line::Case(_) if !in_switch => Some((
+            GrammarLine::Case(_) if !in_switch => Some((
                 "CASE stands outside a switch",
                 "put it directly inside WSWITCH .. ENDWSWITCH or SWITCH .. ENDSWITCH",
             )),
-            Line::Default if around != Some(BlockKind::Choose) => Some((
+            GrammarLine::Default if around != Some(BlockKind::Choose) => Some((
                 "DEFAULT stands outside SWITCH",
                 "put it directly inside SWITCH .. ENDSWITCH; WSWITCH ends where no case fits",
             )),
-            Line::Default if self.open.last().is_some_and(|open| open.default.is_some()) => {
+            GrammarLine::Default if self.open.last().is_some_and(|open| open.default.is_some()) => {
                 Some(("this SWITCH has two DEFAULTs", "remove one"))
             }
-            Line::Case(_) | Line::Default => None,
+            GrammarLine::Case(_) | GrammarLine::Default => None,
             _ if in_switch => Some((
                 "only CASE and DEFAULT may stand directly inside a switch",
                 "put the statement into a case",
             )),
-            Line::Else if around != Some(BlockKind::If) => {
+            GrammarLine::Else if around != Some(BlockKind::If) => {
                 Some(("ELSE stands outside IF", "put it directly inside IF .. ENDIF"))
             }
-            Line::Else if self.open.last().is_some_and(|open| open.before_else.is_some()) => {
+            GrammarLine::Else
+                if self.open.last().is_some_and(|open| open.before_else.is_some()) =>
+            {
                 Some(("this IF has two ELSEs", "remove one"))
             }
-            Line::Block(_) if around.is_some() => {
+            GrammarLine::Block(_) if around.is_some() => {
                 Some(("BLOCK stands inside another block", "put it outside, and CALL it here"))
             }
             _ => None,
@@ -213,31 +215,31 @@ impl Blocks {
         let Some(open) = self.open.pop() else { return };
         let Open { head, span, index, body, cases, before_else, default } = open;
         let kind = match head {
-            Head::Block(name) => StatementKind::Block { name, body },
-            Head::Case(head) => {
+            BlockHead::Block(name) => StatementKind::Block { name, body },
+            BlockHead::Case(head) => {
                 if let Some(switch) = self.open.last_mut() {
                     switch.cases.push(Case { head, body, span, index });
                 }
                 return;
             }
-            Head::Choose(selector) => StatementKind::Choose { selector, cases, default },
-            Head::Default => {
+            BlockHead::Choose(selector) => StatementKind::Choose { selector, cases, default },
+            BlockHead::Default => {
                 if let Some(switch) = self.open.last_mut() {
                     switch.default = Some(body);
                 }
                 return;
             }
-            Head::If(condition) => {
+            BlockHead::If(condition) => {
                 let (body, otherwise) = match before_else {
                     Some(before) => (before, body),
                     None => (body, Vec::new()),
                 };
                 StatementKind::If { condition, body, otherwise }
             }
-            Head::Loop(until) => StatementKind::Loop { until, body },
-            Head::Repeat(count) => StatementKind::Repeat { count, body },
-            Head::Switch => StatementKind::Switch { cases },
-            Head::WhileCount(count) => StatementKind::WhileCount { count, body },
+            BlockHead::Loop(until) => StatementKind::Loop { until, body },
+            BlockHead::Repeat(count) => StatementKind::Repeat { count, body },
+            BlockHead::Switch => StatementKind::Switch { cases },
+            BlockHead::WhileCount(count) => StatementKind::WhileCount { count, body },
         };
         self.push(kind, span, index);
     }

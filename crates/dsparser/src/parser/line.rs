@@ -47,7 +47,7 @@ impl BlockKind {
 
 /// One parsed line, without the block it may open.
 #[derive(Clone, Debug)]
-pub(super) enum Line {
+pub(super) enum GrammarLine {
     Block(String),
     Case(CaseHead),
     Choose(Option<Operand>),
@@ -100,8 +100,11 @@ const KEYWORDS: [&str; 26] = [
 const WSWITCH: &str = "WSWITCH";
 
 /// Parses the tokens of a line that has at least one. Returns `None` after a mistake.
-pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) -> Option<Line> {
-    let mut cursor = Cursor { pieces, next: 1, diagnostics };
+pub(super) fn parse_line(
+    pieces: &[Token<'_>],
+    diagnostics: &mut Diagnostics,
+) -> Option<GrammarLine> {
+    let mut cursor = TokenCursor { pieces, next: 1, diagnostics };
     let keyword = match pieces.first().map(|token| (&token.kind, token.span)) {
         Some((TokenKind::Word(word), span)) => keyword(word, span, cursor.diagnostics)?,
         _ => {
@@ -113,42 +116,42 @@ pub(super) fn parse_line(pieces: &[Token<'_>], diagnostics: &mut Diagnostics) ->
         }
     };
     let line = match keyword {
-        "BLOCK" => Line::Block(cursor.name("BLOCK")?.0),
+        "BLOCK" => GrammarLine::Block(cursor.name("BLOCK")?.0),
         "CALL" => {
             let (name, span) = cursor.name("CALL")?;
-            Line::Statement(StatementKind::Call { name, span })
+            GrammarLine::Statement(StatementKind::Call { name, span })
         }
-        "CASE" => Line::Case(cursor.case()?),
-        "DEFAULT" => Line::Default,
-        "ELSE" => Line::Else,
-        "ENDBLOCK" => Line::End(BlockKind::Block),
-        "ENDCASE" => Line::End(BlockKind::Case),
-        "ENDDEFAULT" => Line::End(BlockKind::Default),
-        "ENDIF" => Line::End(BlockKind::If),
-        "ENDLOOP" => Line::End(BlockKind::Loop),
-        "ENDREPEAT" => Line::End(BlockKind::Repeat),
-        "ENDSWITCH" => Line::End(BlockKind::Choose),
-        "ENDWHILECNT" => Line::End(BlockKind::WhileCount),
-        "ENDWSWITCH" => Line::End(BlockKind::Switch),
-        "EXECUTE" => Line::Statement(cursor.execute()?),
-        "IF" => Line::If(cursor.condition()?),
+        "CASE" => GrammarLine::Case(cursor.case()?),
+        "DEFAULT" => GrammarLine::Default,
+        "ELSE" => GrammarLine::Else,
+        "ENDBLOCK" => GrammarLine::End(BlockKind::Block),
+        "ENDCASE" => GrammarLine::End(BlockKind::Case),
+        "ENDDEFAULT" => GrammarLine::End(BlockKind::Default),
+        "ENDIF" => GrammarLine::End(BlockKind::If),
+        "ENDLOOP" => GrammarLine::End(BlockKind::Loop),
+        "ENDREPEAT" => GrammarLine::End(BlockKind::Repeat),
+        "ENDSWITCH" => GrammarLine::End(BlockKind::Choose),
+        "ENDWHILECNT" => GrammarLine::End(BlockKind::WhileCount),
+        "ENDWSWITCH" => GrammarLine::End(BlockKind::Switch),
+        "EXECUTE" => GrammarLine::Statement(cursor.execute()?),
+        "IF" => GrammarLine::If(cursor.condition()?),
         "INCLUDE" => {
             let PatternText { text: path, span } = cursor.pattern("INCLUDE")?;
-            Line::Include { path, span }
+            GrammarLine::Include { path, span }
         }
-        "LOOP" => Line::Loop(cursor.until()?),
-        "MARK" => Line::Statement(StatementKind::Mark),
+        "LOOP" => GrammarLine::Loop(cursor.until()?),
+        "MARK" => GrammarLine::Statement(StatementKind::Mark),
         "MATCH" => {
             let pattern = cursor.pattern("MATCH")?;
-            Line::Statement(StatementKind::Match { pattern })
+            GrammarLine::Statement(StatementKind::Match { pattern })
         }
-        "PUSH" => Line::Statement(StatementKind::Push),
-        "READ" => Line::Statement(cursor.read()?),
-        "REPEAT" => Line::Repeat(cursor.count("REPEAT")?),
-        "SEND" => Line::Statement(cursor.send()?),
-        "SWITCH" => Line::Choose(cursor.selector()?),
-        "WHILECNT" => Line::WhileCount(cursor.count("WHILECNT")?),
-        _ => Line::Switch,
+        "PUSH" => GrammarLine::Statement(StatementKind::Push),
+        "READ" => GrammarLine::Statement(cursor.read()?),
+        "REPEAT" => GrammarLine::Repeat(cursor.count("REPEAT")?),
+        "SEND" => GrammarLine::Statement(cursor.send()?),
+        "SWITCH" => GrammarLine::Choose(cursor.selector()?),
+        "WHILECNT" => GrammarLine::WhileCount(cursor.count("WHILECNT")?),
+        _ => GrammarLine::Switch,
     };
     cursor.end_of_line(keyword);
     Some(line)
@@ -169,13 +172,13 @@ fn keyword(word: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<&'st
 }
 
 /// The remaining tokens of a line.
-struct Cursor<'a, 't> {
+struct TokenCursor<'a, 't> {
     pieces: &'a [Token<'t>],
     next: usize,
     diagnostics: &'a mut Diagnostics,
 }
 
-impl<'t> Cursor<'_, 't> {
+impl<'t> TokenCursor<'_, 't> {
     fn span(&self) -> Span {
         self.pieces.get(self.next).map_or_else(|| span_after(self.pieces), |token| token.span)
     }

@@ -10,11 +10,11 @@ use crate::lexer::{Token, TokenKind, to_u32, tokens};
 use crate::limits::{INCLUDE_DEPTH_MAX, Limits};
 use crate::run_error::StatementText;
 
-use blocks::Blocks;
-use line::{Line, parse_line};
+use blocks::BlockParser;
+use line::{GrammarLine, parse_line};
 
 /// Returns the text of an included file, or the reason why there is none.
-pub(crate) type Files<'f> = dyn FnMut(&str) -> Result<String, String> + 'f;
+pub(crate) type SourceFiles<'f> = dyn FnMut(&str) -> Result<String, String> + 'f;
 
 /// A parsed text: its statements as a tree and as written.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Parsed {
 pub(crate) fn parse(
     text: &str,
     limits: &Limits,
-    files: &mut Files<'_>,
+    files: &mut SourceFiles<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Parsed {
     let (statements, included, open) = Default::default();
@@ -41,7 +41,7 @@ pub(crate) fn parse(
 
 struct Parser<'p, 'f> {
     limits: &'p Limits,
-    files: &'p mut Files<'f>,
+    files: &'p mut SourceFiles<'f>,
     diagnostics: &'p mut Diagnostics,
     statements: Vec<StatementText>,
     /// Name and text of the included files.
@@ -55,7 +55,7 @@ struct Parser<'p, 'f> {
 impl Parser<'_, '_> {
     /// Parses the text of file number `file`; 0 is the grammar itself.
     fn file(&mut self, text: &str, file: u32) -> Vec<Statement> {
-        let mut blocks = Blocks::new(self.limits.nesting_max);
+        let mut blocks = BlockParser::new(self.limits.nesting_max);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (line_text, number) in text.lines().zip(1..) {
             let pieces = tokens(line_text, (file, number), self.diagnostics);
@@ -63,8 +63,8 @@ impl Parser<'_, '_> {
             let span = first.span;
             let Some(line) = parse_line(&pieces, self.diagnostics) else { continue };
             match line {
-                Line::End(kind) => blocks.close(kind, span, self.diagnostics),
-                Line::Include { path, span } => {
+                GrammarLine::End(kind) => blocks.close(kind, span, self.diagnostics),
+                GrammarLine::Include { path, span } => {
                     if let Some(statements) = self.include(&path, span) {
                         blocks.splice(statements, span, self.diagnostics);
                     }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn files_that_include_themselves_or_too_many_are_errors() {
         let text = "INCLUDE \"a\"\n";
-        let found = |give: &mut Files<'_>| {
+        let found = |give: &mut SourceFiles<'_>| {
             let mut diagnostics = Diagnostics::default();
             parse(text, &Limits::default(), give, &mut diagnostics);
             let errors = diagnostics.into_errors(100);

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 pub use byte_set::ByteSet;
 pub(crate) use dfa::{BuildError, Built, DEAD, Dfa};
 pub(crate) use shape::{Shape, TopBits};
-pub(crate) use union::{Conflict, Union};
+pub(crate) use union::{PatternConflict, Union};
 
 /// A checked pattern.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ pub(crate) struct Union {
 
 /// Two cases that fit the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
+pub(crate) struct PatternConflict {
     pub(crate) first: usize,
     pub(crate) second: usize,
     /// Bytes that match one of the cases and also match, or begin a match of, the other.
@@ -25,7 +25,7 @@ pub(crate) struct Conflict {
 pub(crate) struct Joined {
     /// `None` if it would have too many states.
     pub(crate) union: Option<Union>,
-    pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) conflicts: Vec<PatternConflict>,
 }
 
 /// Maximum number of pairs reported; further ones add little.
@@ -42,14 +42,19 @@ impl Union {
         let mut tuples = vec![start];
         let mut origins: Vec<Option<(usize, u8)>> = vec![None];
         let mut union = Self { rows: Vec::new(), accepts: Vec::new() };
-        let mut conflicts: Vec<Conflict> = Vec::new();
+        let mut conflicts: Vec<PatternConflict> = Vec::new();
         while let Some(tuple) = tuples.get(union.rows.len()).cloned() {
             let state = union.rows.len();
             let matched = matched(cases, &tuple);
             for (first, second) in rivals(&tuple, matched) {
-                let is_known = |pair: &Conflict| (pair.first, pair.second) == (first, second);
+                let is_known =
+                    |pair: &PatternConflict| (pair.first, pair.second) == (first, second);
                 if conflicts.len() < CONFLICTS_MAX && !conflicts.iter().any(is_known) {
-                    conflicts.push(Conflict { first, second, witness: witness(&origins, state) });
+                    conflicts.push(PatternConflict {
+                        first,
+                        second,
+                        witness: witness(&origins, state),
+                    });
                 }
             }
             union.accepts.push(matched);

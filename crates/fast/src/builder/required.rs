@@ -4,13 +4,13 @@ use crate::program::{FieldLayout, Program, SegmentRef, Storage};
 
 /// For each segment, the presence bits of its mandatory fields.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Required {
+pub(super) struct RequiredFields {
     /// First mask of each segment; the last element is the number of masks.
     starts: Vec<usize>,
     masks: Vec<u64>,
 }
 
-impl Required {
+impl RequiredFields {
     pub(super) fn of(program: &Program) -> Self {
         let mut required = Self::default();
         for index in 0..program.segments.len() {

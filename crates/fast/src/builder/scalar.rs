@@ -1,23 +1,23 @@
 //! Conversion of scalar values to the form that messages store.
 
 use crate::error::ErrorKind;
-use crate::message::Store;
+use crate::message::MessageStore;
 use crate::template::{Decimal, FieldType, Value, Width};
 
 /// A value in the form that messages store.
 #[derive(Clone, Copy)]
-pub(super) enum Scalar<'v> {
+pub(super) enum ScalarValue<'v> {
     /// Two's complement.
     Integer(u64),
     Decimal(Decimal),
     Bytes(&'v [u8]),
 }
 
-impl Scalar<'_> {
+impl ScalarValue<'_> {
     /// Writes the value to its place in a message.
     pub(super) fn store(
         self,
-        store: &mut Store,
+        store: &mut MessageStore,
         at: usize,
         bytes_max: usize,
     ) -> Result<(), ErrorKind> {

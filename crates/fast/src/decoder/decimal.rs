@@ -1,7 +1,7 @@
 //! Decimals with one operator for exponent and mantissa together.
 
 use super::engine::{DecoderEngine, Map};
-use super::sink::Sink;
+use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
@@ -10,7 +10,7 @@ use crate::template::OperatorKind;
 /// Mantissa and exponent.
 type MantissaAndExponent = (i64, i32);
 
-impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
+impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes a decimal, by operator and presence.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.

@@ -1,15 +1,15 @@
 //! Executes a compiled program over bytes. The reference engine: decodes everything and reports all
 //! errors.
 
-use super::integer::{Integer, Signed, Unsigned};
-use super::sink::{Sink, TraceStep};
-use super::vectors::Vectors;
-use crate::dictionary::{Dictionary, EntryState};
+use super::integer::{Signed, Unsigned, WireInteger};
+use super::sink::{RecordSink, TraceStep};
+use super::vectors::VectorEngine;
+use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::program::{Code, FieldRef, Initial, Op, Program, Segment, WireType};
+use crate::program::{FieldRef, Initial, Op, OpCode, Program, Segment, WireType};
 use crate::template::TemplateId;
-use crate::wire::{PresenceMap, Reader, WORD_BITS, WideMap};
+use crate::wire::{PresenceMap, WORD_BITS, WideMap, WireReader};
 
 /// Reads presence-map bits in order.
 pub(super) trait Map: Copy {
@@ -64,8 +64,8 @@ impl Map for WideMap<'_> {
 /// Execution of a program over one message.
 pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
     pub(super) program: &'e Program,
-    pub(super) reader: Reader<'e>,
-    pub(super) dictionary: &'e mut Dictionary,
+    pub(super) reader: WireReader<'e>,
+    pub(super) dictionary: &'e mut DictionaryEntries,
     pub(super) sink: S,
     pub(super) limits: &'e Limits,
     /// Buffer to assemble a string.
@@ -73,7 +73,7 @@ pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
     pub(super) obey_reset: bool,
     /// True if runs may be decoded as a unit.
     pub(super) runs: bool,
-    pub(super) vectors: &'e mut Vectors,
+    pub(super) vectors: &'e mut VectorEngine,
     pub(super) entries_left: u32,
     /// Remaining bytes of long strings that the message may have.
     pub(super) text_left: usize,
@@ -96,7 +96,7 @@ pub(super) enum Runs {
 /// Result of decoding a field.
 type FieldDecoded = Result<(), ErrorKind>;
 
-impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
+impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     #[inline(always)]
     pub(super) fn initial(&self, op: &Op) -> &'e Initial {
         &self.program.initials[op.initial as usize]
@@ -242,165 +242,167 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
             let start = self.reader.position();
             self.trace(TraceStep::Before(op));
             let outcome: FieldDecoded = match op.code {
-                Code::UIntNone => {
+                OpCode::UIntNone => {
                     let value = self.none::<Unsigned, false>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntNoneOptional => {
+                OpCode::UIntNoneOptional => {
                     let value = self.none::<Unsigned, true>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntDefault => {
+                OpCode::UIntDefault => {
                     let value = self.default::<Unsigned, false>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntDefaultOptional => {
+                OpCode::UIntDefaultOptional => {
                     let value = self.default::<Unsigned, true>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntCopy => {
+                OpCode::UIntCopy => {
                     let value = self.copy::<Unsigned, false>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntCopyOptional => {
+                OpCode::UIntCopyOptional => {
                     let value = self.copy::<Unsigned, true>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntIncrement => {
+                OpCode::UIntIncrement => {
                     let value = self.increment::<Unsigned, false>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntIncrementOptional => {
+                OpCode::UIntIncrementOptional => {
                     let value = self.increment::<Unsigned, true>(op, map);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntDelta => {
+                OpCode::UIntDelta => {
                     let value = self.delta::<Unsigned, false>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::UIntDeltaOptional => {
+                OpCode::UIntDeltaOptional => {
                     let value = self.delta::<Unsigned, true>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::IntNone => {
+                OpCode::IntNone => {
                     let value = self.none::<Signed, false>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::IntNoneOptional => {
+                OpCode::IntNoneOptional => {
                     let value = self.none::<Signed, true>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::IntDelta => {
+                OpCode::IntDelta => {
                     let value = self.delta::<Signed, false>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::IntDeltaOptional => {
+                OpCode::IntDeltaOptional => {
                     let value = self.delta::<Signed, true>(op);
                     self.integer(op, base, &mut present, value)
                 }
-                Code::Integer => {
+                OpCode::Integer => {
                     let value = match op.wire {
                         WireType::UInt => self.any_integer::<Unsigned, M>(op, map),
                         _ => self.any_integer::<Signed, M>(op, map),
                     };
                     self.integer(op, base, &mut present, value)
                 }
-                Code::AsciiNone => {
+                OpCode::AsciiNone => {
                     let outcome = self.ascii_none::<false>(op, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::AsciiNoneOptional => {
+                OpCode::AsciiNoneOptional => {
                     let outcome = self.ascii_none::<true>(op, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::AsciiDefault => {
+                OpCode::AsciiDefault => {
                     let outcome = self.ascii_default::<false>(op, map, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::AsciiDefaultOptional => {
+                OpCode::AsciiDefaultOptional => {
                     let outcome = self.ascii_default::<true>(op, map, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::AsciiCopy => {
+                OpCode::AsciiCopy => {
                     let outcome = self.ascii_copy::<false>(op, map, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::AsciiCopyOptional => {
+                OpCode::AsciiCopyOptional => {
                     let outcome = self.ascii_copy::<true>(op, map, base);
                     self.stored(op, &mut present, outcome)
                 }
-                Code::Text => {
+                OpCode::Text => {
                     let mut rest = *map;
                     let outcome = self.any_text(op, &mut rest, base);
                     *map = rest;
                     self.stored(op, &mut present, outcome)
                 }
-                Code::Decimal => {
+                OpCode::Decimal => {
                     let mut rest = *map;
                     let value = self.scaled(op, &mut rest);
                     *map = rest;
                     self.decimal(op, base, &mut present, value)
                 }
-                Code::ExponentDefault => {
+                OpCode::ExponentDefault => {
                     let value = self.default::<Signed, false>(op, map);
                     self.exponent(op, &mut present, &mut ops, &mut exponent, value)
                 }
-                Code::ExponentDefaultOptional => {
+                OpCode::ExponentDefaultOptional => {
                     let value = self.default::<Signed, true>(op, map);
                     self.exponent(op, &mut present, &mut ops, &mut exponent, value)
                 }
-                Code::Exponent => {
+                OpCode::Exponent => {
                     let value = self.any_integer::<Signed, M>(op, map);
                     self.exponent(op, &mut present, &mut ops, &mut exponent, value)
                 }
-                Code::MantissaDelta => self.delta::<Signed, false>(op).map(|value| {
+                OpCode::MantissaDelta => self.delta::<Signed, false>(op).map(|value| {
                     self.sink.decimal(base, op, value.unwrap_or_default() as i64, exponent);
                 }),
-                Code::Mantissa => self.any_integer::<Signed, M>(op, map).map(|value| {
+                OpCode::Mantissa => self.any_integer::<Signed, M>(op, map).map(|value| {
                     self.sink.decimal(base, op, value.unwrap_or_default() as i64, exponent);
                 }),
-                Code::Constant => {
+                OpCode::Constant => {
                     self.sink.constant(base, op);
                     Ok(())
                 }
-                Code::ConstantOptional => {
+                OpCode::ConstantOptional => {
                     let outcome = Ok(map.take());
                     if outcome == Ok(true) {
                         self.sink.constant(base, op);
                     }
                     self.stored(op, &mut present, outcome)
                 }
-                Code::LengthNone => self.none::<Unsigned, false>(op).map(|value| count = value),
-                Code::Length => self.any_integer::<Unsigned, M>(op, map).map(|value| count = value),
-                Code::Sequence => match count.take() {
+                OpCode::LengthNone => self.none::<Unsigned, false>(op).map(|value| count = value),
+                OpCode::Length => {
+                    self.any_integer::<Unsigned, M>(op, map).map(|value| count = value)
+                }
+                OpCode::Sequence => match count.take() {
                     Some(entries) => {
                         self.sequence(op, base, entries as u32, start)?;
                         Ok(())
                     }
                     None => self.stored(op, &mut present, Ok(false)),
                 },
-                Code::Group => {
+                OpCode::Group => {
                     self.group(op, base)?;
                     Ok(())
                 }
-                Code::GroupOptional => match map.take() {
+                OpCode::GroupOptional => match map.take() {
                     true => {
                         self.group(op, base)?;
                         Ok(())
                     }
                     false => self.stored(op, &mut present, Ok(false)),
                 },
-                Code::DynamicRef => {
+                OpCode::DynamicRef => {
                     self.dynamic(op, base, start)?;
                     Ok(())
                 }
-                Code::NextPresenceWord => {
+                OpCode::NextPresenceWord => {
                     self.sink.presence(presence_at, present);
                     presence_at += 1;
                     present = u64::MAX;
                     Ok(())
                 }
-                Code::CheckEntryType => self.check_entry_type(op, map.peek()),
+                OpCode::CheckEntryType => self.check_entry_type(op, map.peek()),
             };
             if let Err(kind) = outcome {
                 return Err(Error::at(kind, FieldRef(op.field), start));
@@ -413,7 +415,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     #[inline(always)]
-    fn any_integer<T: Integer, M: Map>(
+    fn any_integer<T: WireInteger, M: Map>(
         &mut self,
         op: &Op,
         map: &mut M,

@@ -1,17 +1,17 @@
 //! Integer fields: every operator, signed and unsigned.
 
 use super::engine::{DecoderEngine, Map};
-use super::sink::Sink;
+use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
 use crate::template::{OperatorKind, Width};
-use crate::wire::Reader;
+use crate::wire::WireReader;
 
 /// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
-pub(super) trait Integer {
-    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind>;
-    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind>;
+pub(super) trait WireInteger {
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind>;
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind>;
     fn fits(value: u64, width: Width) -> bool;
     fn increment(value: u64, width: Width) -> u64;
     /// Returns the sum if it fits the type.
@@ -23,14 +23,14 @@ pub(super) trait Integer {
 pub(super) struct Unsigned;
 pub(super) struct Signed;
 
-impl Integer for Unsigned {
+impl WireInteger for Unsigned {
     #[inline(always)]
-    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind> {
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind> {
         reader.unsigned()
     }
 
     #[inline(always)]
-    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind> {
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind> {
         reader.unsigned_nullable()
     }
 
@@ -55,14 +55,14 @@ impl Integer for Unsigned {
     }
 }
 
-impl Integer for Signed {
+impl WireInteger for Signed {
     #[inline(always)]
-    fn read(reader: &mut Reader<'_>) -> Result<u64, ErrorKind> {
+    fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind> {
         reader.signed().map(|value| value as u64)
     }
 
     #[inline(always)]
-    fn read_nullable(reader: &mut Reader<'_>) -> Result<Option<u64>, ErrorKind> {
+    fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind> {
         Ok(reader.signed_nullable()?.map(|value| value as u64))
     }
 
@@ -97,10 +97,10 @@ fn delta_fits(delta: i64, width: Width) -> bool {
     delta >> bits == 0 || delta >> bits == -1
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
+impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Spec: FAST 1.1 §6.3.2.
     #[inline(always)]
-    pub(super) fn none<T: Integer, const OPTIONAL: bool>(
+    pub(super) fn none<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
     ) -> Result<Option<u64>, ErrorKind> {
@@ -116,7 +116,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Spec: FAST 1.1 §6.3.4.
     #[inline(always)]
-    pub(super) fn default<T: Integer, const OPTIONAL: bool>(
+    pub(super) fn default<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
         map: &mut impl Map,
@@ -130,7 +130,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Spec: FAST 1.1 §6.3.5.
     #[inline(always)]
-    pub(super) fn copy<T: Integer, const OPTIONAL: bool>(
+    pub(super) fn copy<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
         map: &mut impl Map,
@@ -146,7 +146,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Spec: FAST 1.1 §6.3.6.
     #[inline(always)]
-    pub(super) fn increment<T: Integer, const OPTIONAL: bool>(
+    pub(super) fn increment<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
         map: &mut impl Map,
@@ -166,7 +166,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Decodes a value in the stream and assigns it to the entry.
     #[inline(always)]
-    fn received<T: Integer, const OPTIONAL: bool>(
+    fn received<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
     ) -> Result<Option<u64>, ErrorKind> {
@@ -202,7 +202,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Spec: FAST 1.1 §6.3.7.1.
     #[inline(always)]
-    pub(super) fn delta<T: Integer, const OPTIONAL: bool>(
+    pub(super) fn delta<T: WireInteger, const OPTIONAL: bool>(
         &mut self,
         op: &Op,
     ) -> Result<Option<u64>, ErrorKind> {
@@ -233,7 +233,11 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     /// Decodes a delta of 65 bits: only 64-bit fields may have one.
     #[cold]
-    fn wide_delta<T: Integer>(&mut self, op: &Op, start: usize) -> Result<Option<u64>, ErrorKind> {
+    fn wide_delta<T: WireInteger>(
+        &mut self,
+        op: &Op,
+        start: usize,
+    ) -> Result<Option<u64>, ErrorKind> {
         let delta = self.reader.wide_from(start)?;
         let delta = delta - i128::from(op.optional && delta > 0);
         if op.width != Width::W64 || !(delta >> 64 == 0 || delta >> 64 == -1) {
@@ -246,7 +250,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     }
 
     /// Decodes an integer with any operator and presence.
-    pub(super) fn any<T: Integer>(
+    pub(super) fn any<T: WireInteger>(
         &mut self,
         op: &Op,
         map: &mut impl Map,

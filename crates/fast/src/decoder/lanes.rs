@@ -1,19 +1,19 @@
 //! Portable decoder of runs (consecutive plain fields).
 
 use super::engine::{DecoderEngine, Map, Runs};
-use super::sink::Sink;
+use super::sink::RecordSink;
 use super::vectors;
-use crate::dictionary::{INLINE_MAX, LaneState, Lanes, Word};
+use crate::dictionary::{INLINE_MAX, LaneState, LaneWords, Word};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::program::{LANES_MAX, LaneCode, Op, Run, Segment};
+use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, Segment};
 
 const STOP: u8 = 0x80;
 /// Most bytes of a presence map that this module reads.
 const MAP_BYTES_MAX: usize = 9;
 
 /// Position of a run's records in memory.
-pub(super) struct Place<'s> {
+pub(super) struct RecordPlace<'s> {
     pub(super) words: &'s mut [Word],
     /// First word of the record.
     pub(super) base: usize,
@@ -25,7 +25,7 @@ pub(super) struct Place<'s> {
 
 /// Position after the decoded bytes, and the state of the lanes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     pub(super) position: usize,
     pub(super) state: LaneState,
 }
@@ -33,7 +33,7 @@ pub(super) struct Progress {
 /// Returns the presence word of a record with these lanes. Fields after the run count as present
 /// until they are found absent.
 #[inline(always)]
-pub(super) fn presence_word(run: &Run, present: u32) -> u64 {
+pub(super) fn presence_word(run: &LaneRun, present: u32) -> u64 {
     u64::MAX << run.count | u64::from(present)
 }
 
@@ -71,11 +71,11 @@ fn long_presence_map(mut bits: u64, bytes: &[u8], start: usize) -> Option<(u64, 
 
 /// Decodes entries until all are done or one needs the operations; returns the number decoded.
 pub(super) fn entries(
-    run: &Run,
+    run: &LaneRun,
     bytes: &[u8],
-    place: Place<'_>,
-    lanes: &Lanes,
-    progress: &mut Progress,
+    place: RecordPlace<'_>,
+    lanes: &LaneWords,
+    progress: &mut RunProgress,
     count: u32,
 ) -> u32 {
     match run.words {
@@ -86,15 +86,15 @@ pub(super) fn entries(
 }
 
 fn entries_of<const N: usize>(
-    run: &Run,
+    run: &LaneRun,
     bytes: &[u8],
-    place: Place<'_>,
-    lanes: &Lanes,
-    progress: &mut Progress,
+    place: RecordPlace<'_>,
+    lanes: &LaneWords,
+    progress: &mut RunProgress,
     count: u32,
 ) -> u32 {
-    let Place { words, mut base, step, presence_at } = place;
-    let Progress { mut position, mut state } = *progress;
+    let RecordPlace { words, mut base, step, presence_at } = place;
+    let RunProgress { mut position, mut state } = *progress;
     let mut done = 0;
     while done < count {
         let map = match run.map_bits {
@@ -125,19 +125,19 @@ fn entries_of<const N: usize>(
         base += step;
         done += 1;
     }
-    *progress = Progress { position, state };
+    *progress = RunProgress { position, state };
     done
 }
 
 /// Decodes one record, given its presence map, to the start of `out`.
 #[inline]
 pub(super) fn single(
-    run: &Run,
+    run: &LaneRun,
     bytes: &[u8],
     bits: u64,
-    lanes: &Lanes,
+    lanes: &LaneWords,
     out: &mut [Word],
-    progress: &mut Progress,
+    progress: &mut RunProgress,
 ) -> Option<()> {
     match run.words {
         8 => single_of::<8>(run, bytes, bits, lanes, out, progress),
@@ -147,12 +147,12 @@ pub(super) fn single(
 }
 
 fn single_of<const N: usize>(
-    run: &Run,
+    run: &LaneRun,
     bytes: &[u8],
     bits: u64,
-    lanes: &Lanes,
+    lanes: &LaneWords,
     out: &mut [Word],
-    progress: &mut Progress,
+    progress: &mut RunProgress,
 ) -> Option<()> {
     let (before, out) = (lanes.first_chunk()?, out.first_chunk_mut()?);
     let mut carried = progress.state.carried();
@@ -168,7 +168,7 @@ fn single_of<const N: usize>(
 /// record's.
 #[inline(always)]
 fn record<const N: usize>(
-    run: &Run,
+    run: &LaneRun,
     bytes: &[u8],
     position: usize,
     bits: u64,
@@ -384,7 +384,7 @@ fn ascii(bytes: &[u8], at: &mut usize, first: u8) -> Option<Word> {
 
 /// Writes the lanes of a run that have an entry to their home.
 #[inline]
-pub(super) fn keep(run: &Run, home: &mut Lanes, lanes: &[Word]) {
+pub(super) fn keep(run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
     if run.is_alone && run.is_at_home {
         return match run.words {
             8 => copy::<8>(home, lanes),
@@ -405,13 +405,13 @@ pub(super) fn keep(run: &Run, home: &mut Lanes, lanes: &[Word]) {
 }
 
 #[inline(always)]
-fn copy<const N: usize>(home: &mut Lanes, lanes: &[Word]) {
+fn copy<const N: usize>(home: &mut LaneWords, lanes: &[Word]) {
     if let (Some(home), Some(lanes)) = (home.first_chunk_mut::<N>(), lanes.first_chunk()) {
         *home = *lanes;
     }
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
+impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes the run at the start of a segment. Returns the presence word, or `None` if the
     /// operations must decode it; nothing has changed then.
     #[inline]
@@ -426,7 +426,7 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         let (state, lanes) = self.dictionary.lanes::<JOURNAL>(self.program, run)?;
         let (bytes, position) = (self.reader.bytes(), self.reader.position());
         let out = self.sink.words().get_mut(base + run.first_slot as usize..)?;
-        let mut progress = Progress { position, state };
+        let mut progress = RunProgress { position, state };
         single(run, bytes, bits, lanes, out, &mut progress)?;
         self.dictionary.set_lanes(self.vectors.wide, run, out, progress.state);
         self.reader.set_position(progress.position);
@@ -474,9 +474,9 @@ impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         }
         let run = self.program.runs.get(index as usize)?;
         let (state, lanes) = self.dictionary.lanes::<JOURNAL>(self.program, run)?;
-        let mut progress = Progress { position: self.reader.position(), state };
+        let mut progress = RunProgress { position: self.reader.position(), state };
         let words = self.sink.words();
-        let place = Place { words, base, step, presence_at: segment.presence_at };
+        let place = RecordPlace { words, base, step, presence_at: segment.presence_at };
         let done = vectors::entries(
             self.vectors,
             run,

@@ -28,32 +28,32 @@ use compiled::JitEngine;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
 pub use visitor::Visitor;
 
-use crate::dictionary::Dictionary;
+use crate::dictionary::DictionaryEntries;
 use crate::error::{Error, ErrorKind};
 use crate::message::Message;
 use crate::program::Program;
 use crate::rt::Packet;
 use crate::template::TemplateId;
 
-use crate::wire::{Conformance, Findings, Reader};
+use crate::wire::{Conformance, Findings, WireReader};
 pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
 use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
-use vectors::Vectors;
+use vectors::VectorEngine;
 
 /// A decoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     program: Arc<Program>,
     options: DecoderOptions,
-    pub(crate) dictionary: Dictionary,
+    pub(crate) dictionary: DictionaryEntries,
     pub(crate) findings: Findings,
     pub(crate) message: Message,
     text: Vec<u8>,
     pub(crate) failed: bool,
-    vectors: Vectors,
+    vectors: VectorEngine,
     jit: JitEngine,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
@@ -98,10 +98,10 @@ impl Decoder {
 
     /// Creates a decoder with these options.
     pub fn with_options(program: Arc<Program>, options: DecoderOptions) -> Self {
-        let vectors = Vectors::new(options, &program);
+        let vectors = VectorEngine::new(options, &program);
         let implied = options.implied_template.and_then(|id| program.template_index(id));
         let mut decoder = Self {
-            dictionary: Dictionary::new(&program),
+            dictionary: DictionaryEntries::new(&program),
             message: Message::new(program.clone()),
             findings: Findings::default(),
             text: Vec::new(),
@@ -187,7 +187,7 @@ impl Decoder {
     }
 
     /// Decodes a message with the engines that take whole messages; `None` if the operations must
-    /// decode it. In a stream, [`Dictionary::return_to`] then undoes what has changed.
+    /// decode it. In a stream, [`DictionaryEntries::return_to`] then undoes what has changed.
     #[inline(always)]
     fn as_a_whole<const STREAM: bool>(&mut self, input: Packet<'_>) -> Option<usize> {
         match self.jit.is_there() {
@@ -314,7 +314,7 @@ impl Decoder {
         self.message.store.clear();
         let runs = self.may_run;
         let bytes_max = self.options.limits.message_bytes_max;
-        let reader = Reader::new(input, self.options.conformance, &mut self.findings);
+        let reader = WireReader::new(input, self.options.conformance, &mut self.findings);
         let mut engine = engine::DecoderEngine::<_, JOURNAL> {
             program: &self.program,
             reader: if JOURNAL { reader.streaming() } else { reader },
@@ -378,7 +378,7 @@ impl Decoder {
             return Ok(false);
         }
         let mut findings = Findings::default();
-        let mut reader = Reader::new(input, Conformance::Lenient, &mut findings);
+        let mut reader = WireReader::new(input, Conformance::Lenient, &mut findings);
         let outside = |kind| Error::new(kind, 0);
         if !reader.presence_map().map_err(outside)?.take() {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! Replaces the SIMD engine where it is not built.
 
-use super::lanes::{Place, Progress};
-use crate::dictionary::{Lanes, Word};
-use crate::program::Run;
+use super::lanes::{RecordPlace, RunProgress};
+use crate::dictionary::{LaneWords, Word};
+use crate::program::LaneRun;
 
 /// The SIMD engine: never exists.
 #[derive(Clone, Copy, Debug)]
@@ -13,23 +13,23 @@ impl Wide {
         None
     }
 
-    pub(super) fn takes(self, _run: &Run) -> bool {
+    pub(super) fn takes(self, _run: &LaneRun) -> bool {
         match self {}
     }
 
     pub(super) fn entries(
         self,
-        _run: &Run,
+        _run: &LaneRun,
         _bytes: &[u8],
-        _place: &mut Place<'_>,
-        _lanes: &Lanes,
-        _progress: &mut Progress,
+        _place: &mut RecordPlace<'_>,
+        _lanes: &LaneWords,
+        _progress: &mut RunProgress,
         _count: u32,
     ) -> Option<()> {
         match self {}
     }
 
-    pub(super) fn keep(self, _run: &Run, _home: &mut Lanes, _lanes: &[Word]) {
+    pub(super) fn keep(self, _run: &LaneRun, _home: &mut LaneWords, _lanes: &[Word]) {
         match self {}
     }
 }

@@ -3,22 +3,22 @@
 //! If any part of a message is not plain, nothing is kept: dictionaries are updated only after the
 //! last byte, and the engine decodes the message again from its start.
 
-use super::lanes::{self, Place, Progress};
-use super::vectors::{self, Vectors};
-use crate::dictionary::{Dictionary, LaneState};
+use super::lanes::{self, RecordPlace, RunProgress};
+use super::vectors::{self, VectorEngine};
+use crate::dictionary::{DictionaryEntries, LaneState};
 use crate::limits::Limits;
-use crate::message::{Store, pair_word};
+use crate::message::{MessageStore, pair_word};
 use crate::program::{Program, Quick, QuickSequence};
 use crate::template::TemplateId;
 
 /// Decoding of one plain message.
 pub(super) struct PlainMessage<'q> {
     pub(super) program: &'q Program,
-    pub(super) dictionary: &'q mut Dictionary,
-    pub(super) store: &'q mut Store,
+    pub(super) dictionary: &'q mut DictionaryEntries,
+    pub(super) store: &'q mut MessageStore,
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
-    pub(super) vectors: &'q mut Vectors,
+    pub(super) vectors: &'q mut VectorEngine,
 }
 
 impl<'q> PlainMessage<'q> {
@@ -60,7 +60,7 @@ impl<'q> PlainMessage<'q> {
         if let Some(run) = quick.run {
             let run = self.program.runs.get(run as usize)?;
             let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
-            let mut progress = Progress { position: *at, state };
+            let mut progress = RunProgress { position: *at, state };
             let first = base + run.first_slot as usize;
             let out = self.store.words.get_mut(first..)?;
             lanes::single(run, bytes, bits, lanes, out, &mut progress)?;
@@ -103,9 +103,9 @@ impl<'q> PlainMessage<'q> {
             return Some(());
         }
         let (state, lanes) = self.dictionary.lanes::<false>(self.program, run)?;
-        let mut progress = Progress { position: *at, state };
+        let mut progress = RunProgress { position: *at, state };
         let words = &mut self.store.words;
-        let place = Place { words, base: first, step, presence_at: segment.presence_at };
+        let place = RecordPlace { words, base: first, step, presence_at: segment.presence_at };
         if vectors::entries(self.vectors, run, bytes, place, lanes, &mut progress, count, true)
             != count
         {

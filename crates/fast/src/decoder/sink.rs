@@ -1,11 +1,11 @@
 //! Destination of decoded values: separates program execution from storage.
 
-use crate::dictionary::{Dictionary, INLINE_MAX, Word};
+use crate::dictionary::{DictionaryEntries, INLINE_MAX, Word};
 use crate::error::ErrorKind;
-use crate::message::{Store, pair_word};
+use crate::message::{MessageStore, pair_word};
 use crate::program::{Op, Segment};
 
-/// A step of the engine, for sinks that [trace](Sink::TRACE).
+/// A step of the engine, for sinks that [trace](RecordSink::TRACE).
 pub(crate) enum TraceStep<'o> {
     /// A presence map was read from `start` on; `field` is its group or sequence, `None` for a
     /// message.
@@ -20,8 +20,8 @@ pub(crate) enum TraceStep<'o> {
 }
 
 /// Receives values in wire order. `base` is the record being filled, as returned by
-/// [`begin_message`](Sink::begin_message) and [`begin_sequence`](Sink::begin_sequence).
-pub(crate) trait Sink {
+/// [`begin_message`](RecordSink::begin_message) and [`begin_sequence`](RecordSink::begin_sequence).
+pub(crate) trait RecordSink {
     /// Whether the engine reports each step; if false, the code is compiled without reports.
     const TRACE: bool = false;
     /// The words that records lie in. A sink that does not trace has some: runs are decoded
@@ -30,7 +30,7 @@ pub(crate) trait Sink {
         &mut []
     }
     /// A step of the engine; `position` is its current position.
-    fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &Dictionary) {}
+    fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &DictionaryEntries) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
     fn begin_message(&mut self, segment: &Segment) -> Result<usize, ErrorKind>;
     fn end_message(&mut self) {}
@@ -62,11 +62,11 @@ pub(crate) trait Sink {
 
 /// Stores values in the words of a [`Message`](crate::message::Message).
 pub(crate) struct FlatSink<'m> {
-    pub(crate) store: &'m mut Store,
+    pub(crate) store: &'m mut MessageStore,
     pub(crate) bytes_max: usize,
 }
 
-impl Sink for FlatSink<'_> {
+impl RecordSink for FlatSink<'_> {
     #[inline]
     fn words(&mut self) -> &mut [Word] {
         &mut self.store.words

@@ -1,7 +1,7 @@
 //! Strings and byte vectors: every operator.
 
 use super::engine::{DecoderEngine, Map};
-use super::sink::Sink;
+use super::sink::RecordSink;
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::error::ErrorKind;
 use crate::program::{Op, WireType};
@@ -25,7 +25,7 @@ fn push_ascii(text: &mut Vec<u8>, wire: &[u8]) {
     }
 }
 
-impl<'e, S: Sink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
+impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Passes a string of the stream to the sink and, with `STORE`, to the dictionary.
     #[inline(always)]
     fn received_ascii<const STORE: bool>(

@@ -2,13 +2,13 @@
 
 use super::Decoder;
 use super::engine::DecoderEngine;
-use super::sink::{Sink, TraceStep};
+use super::sink::{RecordSink, TraceStep};
 use crate::ResetPolicy;
-use crate::dictionary::{Dictionary, EntryState, INLINE_MAX, Word};
+use crate::dictionary::{DictionaryEntries, EntryState, INLINE_MAX, Word};
 use crate::error::{Error, ErrorKind};
-use crate::program::{Code, FieldRef, Op, Program, Segment, Storage, WireType};
+use crate::program::{FieldRef, Op, OpCode, Program, Segment, Storage, WireType};
 use crate::template::{Decimal, OperatorKind, Value};
-use crate::wire::Reader;
+use crate::wire::WireReader;
 use std::ops::Range;
 
 /// One step of a decoding. Ranges are offsets in the bytes given to [`Decoder::trace`].
@@ -104,7 +104,7 @@ pub enum PreviousValue {
 }
 
 impl PreviousValue {
-    fn of(dictionary: &Dictionary, op: &Op) -> Self {
+    fn of(dictionary: &DictionaryEntries, op: &Op) -> Self {
         match dictionary.state(op.entry) {
             EntryState::Undefined => Self::Undefined,
             EntryState::Empty => Self::Empty,
@@ -151,7 +151,7 @@ impl Decoder {
         };
         let mut engine = DecoderEngine::<_, false> {
             program: &self.program,
-            reader: Reader::new(input, self.options.conformance, &mut self.findings),
+            reader: WireReader::new(input, self.options.conformance, &mut self.findings),
             dictionary: &mut self.dictionary,
             sink,
             limits: &self.options.limits,
@@ -214,7 +214,7 @@ impl Tracing<'_> {
         (self.tell)(TraceEvent::PresenceMap { bytes, owner: owner.map(FieldRef) });
     }
 
-    fn before(&mut self, op: &Op, position: usize, dictionary: &Dictionary) {
+    fn before(&mut self, op: &Op, position: usize, dictionary: &DictionaryEntries) {
         if is_silent(op) {
             return;
         }
@@ -222,7 +222,7 @@ impl Tracing<'_> {
         self.value = None;
         self.absent = false;
         self.before = op.operator.uses_dictionary().then(|| PreviousValue::of(dictionary, op));
-        if op.code == Code::GroupOptional {
+        if op.code == OpCode::GroupOptional {
             let map_bit = self.take_bit();
             self.tell_field(op, TracedPart::Group, position, map_bit, None);
         }
@@ -233,17 +233,17 @@ impl Tracing<'_> {
         op: &Op,
         (exponent, count): (i32, Option<u64>),
         position: usize,
-        dictionary: &Dictionary,
+        dictionary: &DictionaryEntries,
     ) {
         let part = match op.code {
             _ if is_silent(op) => return,
-            Code::GroupOptional => return,
-            Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+            OpCode::GroupOptional => return,
+            OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional => {
                 self.value = (!self.absent).then_some(Value::Int(exponent.into()));
                 TracedPart::Exponent
             }
-            Code::Mantissa | Code::MantissaDelta => TracedPart::Mantissa,
-            Code::Length | Code::LengthNone => {
+            OpCode::Mantissa | OpCode::MantissaDelta => TracedPart::Mantissa,
+            OpCode::Length | OpCode::LengthNone => {
                 self.value = count.map(Value::UInt);
                 TracedPart::Length
             }
@@ -279,18 +279,18 @@ impl Tracing<'_> {
 fn is_silent(op: &Op) -> bool {
     matches!(
         op.code,
-        Code::NextPresenceWord
-            | Code::CheckEntryType
-            | Code::Sequence
-            | Code::Group
-            | Code::DynamicRef
+        OpCode::NextPresenceWord
+            | OpCode::CheckEntryType
+            | OpCode::Sequence
+            | OpCode::Group
+            | OpCode::DynamicRef
     )
 }
 
-impl Sink for Tracing<'_> {
+impl RecordSink for Tracing<'_> {
     const TRACE: bool = true;
 
-    fn trace(&mut self, step: TraceStep<'_>, position: usize, dictionary: &Dictionary) {
+    fn trace(&mut self, step: TraceStep<'_>, position: usize, dictionary: &DictionaryEntries) {
         match step {
             TraceStep::Map { start, field } => self.map(start, position, field),
             TraceStep::Template { start, template, reset } => {

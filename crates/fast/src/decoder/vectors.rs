@@ -1,14 +1,14 @@
 //! Chooses between SIMD and portable code for the entries of a run.
 
-use super::lanes::{self, Place, Progress};
+use super::lanes::{self, RecordPlace, RunProgress};
 pub(crate) use super::wide::Wide;
 use super::{DecoderOptions, EngineUnderTest};
-use crate::dictionary::{Lanes, Word};
-use crate::program::{Program, Run};
+use crate::dictionary::{LaneWords, Word};
+use crate::program::{LaneRun, Program};
 
 /// The SIMD engine, if it is used, and its success with each run.
 #[derive(Clone, Debug)]
-pub(super) struct Vectors {
+pub(super) struct VectorEngine {
     pub(super) wide: Option<Wide>,
     habits: Vec<Habit>,
 }
@@ -49,7 +49,7 @@ impl Habit {
     }
 }
 
-impl Vectors {
+impl VectorEngine {
     pub(super) fn new(options: DecoderOptions, program: &Program) -> Self {
         let engine = options.wanted_engine();
         let is_wide = matches!(engine, EngineUnderTest::Automatic | EngineUnderTest::Vectors);
@@ -59,7 +59,7 @@ impl Vectors {
 
     /// Returns the SIMD engine for the entries of this run, if it should be tried now.
     #[inline]
-    fn of(&mut self, run: &Run, count: u32) -> Option<(Wide, &mut Habit)> {
+    fn of(&mut self, run: &LaneRun, count: u32) -> Option<(Wide, &mut Habit)> {
         let wide = self.wide.filter(|wide| wide.takes(run) && count > 0)?;
         let habit = self.habits.get_mut(run.index as usize)?;
         habit.is_good().then_some((wide, habit))
@@ -71,12 +71,12 @@ impl Vectors {
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "as those of the engines, and which of them")]
 pub(super) fn entries(
-    vectors: &mut Vectors,
-    run: &Run,
+    vectors: &mut VectorEngine,
+    run: &LaneRun,
     bytes: &[u8],
-    mut place: Place<'_>,
-    lanes: &Lanes,
-    progress: &mut Progress,
+    mut place: RecordPlace<'_>,
+    lanes: &LaneWords,
+    progress: &mut RunProgress,
     count: u32,
     may_vectors: bool,
 ) -> u32 {
@@ -92,7 +92,7 @@ pub(super) fn entries(
 
 /// Writes the lanes of a run that have an entry to their home.
 #[inline]
-pub(crate) fn keep(wide: Option<Wide>, run: &Run, home: &mut Lanes, lanes: &[Word]) {
+pub(crate) fn keep(wide: Option<Wide>, run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
     match wide.filter(|wide| wide.takes(run)) {
         Some(wide) => wide.keep(run, home, lanes),
         None => lanes::keep(run, home, lanes),

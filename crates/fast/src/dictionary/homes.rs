@@ -4,23 +4,23 @@
 //! the form that the next record needs. A home is *live* if its lanes are current and the entries
 //! are stale, *left* if the entries are current. If it is neither in this epoch, nothing was
 //! written since the last reset and every entry is undefined. Code that reads or writes the entries
-//! calls [`Dictionary::leave_home`] first. During a journal, all homes are left.
+//! calls [`DictionaryEntries::leave_home`] first. During a journal, all homes are left.
 
-use super::{Dictionary, Entry, OUTSIDE, Word};
+use super::{DictionaryEntries, DictionaryEntry, OUTSIDE, Word};
 use crate::decoder::vectors::{self, Wide};
-use crate::program::{HomeSlot, LANES_MAX, Program, Run};
+use crate::program::{HomeSlot, LANES_MAX, LaneRun, Program};
 #[cfg(machine_code)]
 use std::mem::offset_of;
 
 /// The previous values of a run as lanes.
-pub(crate) type Lanes = [Word; LANES_MAX];
+pub(crate) type LaneWords = [Word; LANES_MAX];
 
 /// Words of assigned entries and states of all entries, by slot.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Home {
     /// First field, to be aligned for SIMD.
-    pub(crate) words: Lanes,
+    pub(crate) words: LaneWords,
     /// `epoch` if live, `epoch + 1` if left.
     pub(crate) stamp: u32,
     pub(crate) assigned: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Home {
 pub(super) struct Homes {
     homes: Vec<Home>,
     /// Buffer for lanes that are not adjacent in a home.
-    lanes: Box<Lanes>,
+    lanes: Box<LaneWords>,
     /// True if all homes are left.
     are_left: bool,
 }
@@ -71,7 +71,7 @@ impl LaneState {
 /// A message that was decoded as a whole: its last lanes are copied to their homes before the next
 /// message, unless that resets, as in most feeds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingMessage {
     /// Valid only in this epoch.
     epoch: u32,
     /// Index of the template.
@@ -82,13 +82,13 @@ pub(super) struct Waiting {
     last_entry: LaneState,
 }
 
-/// Offsets in bytes of the parts of a [`Dictionary`] that machine code accesses.
+/// Offsets in bytes of the parts of a [`DictionaryEntries`] that machine code accesses.
 #[cfg(machine_code)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryParts {
     /// The epoch that the homes' stamps refer to.
     pub(crate) epoch: usize,
-    /// The data of [`Dictionary::note_fields`] and [`Dictionary::note_entries`].
+    /// The data of [`DictionaryEntries::note_fields`] and [`DictionaryEntries::note_entries`].
     pub(crate) fields: usize,
     pub(crate) entries: usize,
     pub(crate) last_entry: usize,
@@ -96,12 +96,12 @@ pub(crate) struct DictionaryParts {
 
 #[cfg(machine_code)]
 pub(crate) const DICTIONARY_PARTS: DictionaryParts = {
-    let waiting = offset_of!(Dictionary, waiting);
+    let waiting = offset_of!(DictionaryEntries, waiting);
     DictionaryParts {
-        epoch: offset_of!(Dictionary, epoch),
-        fields: waiting + offset_of!(Waiting, fields),
-        entries: waiting + offset_of!(Waiting, entries),
-        last_entry: waiting + offset_of!(Waiting, last_entry),
+        epoch: offset_of!(DictionaryEntries, epoch),
+        fields: waiting + offset_of!(WaitingMessage, fields),
+        entries: waiting + offset_of!(WaitingMessage, entries),
+        last_entry: waiting + offset_of!(WaitingMessage, last_entry),
     }
 };
 
@@ -119,20 +119,20 @@ impl Homes {
         self.homes.iter_mut().for_each(|home| home.stamp = 0);
     }
 
-    fn index(&self, run: &Run) -> Option<usize> {
+    fn index(&self, run: &LaneRun) -> Option<usize> {
         run.home.filter(|_| !self.are_left).map(|home| home as usize)
     }
 }
 
-impl Dictionary {
+impl DictionaryEntries {
     /// Returns the lanes of a run before its next record, or `None` if an entry is in a state that
     /// only the run's operations can handle.
     #[inline]
     pub(crate) fn lanes<'d, const JOURNAL: bool>(
         &'d mut self,
         program: &'d Program,
-        run: &'d Run,
-    ) -> Option<(LaneState, &'d Lanes)> {
+        run: &'d LaneRun,
+    ) -> Option<(LaneState, &'d LaneWords)> {
         if run.kept == 0 {
             return Some((LaneState::default(), &run.fresh));
         }
@@ -156,7 +156,7 @@ impl Dictionary {
     pub(crate) fn set_lanes(
         &mut self,
         wide: Option<Wide>,
-        run: &Run,
+        run: &LaneRun,
         lanes: &[Word],
         state: LaneState,
     ) {
@@ -221,7 +221,7 @@ impl Dictionary {
 
     fn settle_waiting(&mut self, program: &Program, wide: Option<Wide>, words: &[Word]) {
         self.waiting.epoch = 0;
-        let Waiting { template, entries, fields, last_entry, .. } = self.waiting;
+        let WaitingMessage { template, entries, fields, last_entry, .. } = self.waiting;
         let Some(Some(quick)) = program.quick.get(template as usize) else { return };
         if let Some(run) = quick.run.and_then(|run| program.runs.get(run as usize))
             && let Some(lanes) = words.get(run.first_slot as usize..)
@@ -240,7 +240,7 @@ impl Dictionary {
 
     /// Writes a run's lanes back to its entries.
     #[inline]
-    pub(crate) fn leave_home(&mut self, program: &Program, run: &Run) {
+    pub(crate) fn leave_home(&mut self, program: &Program, run: &LaneRun) {
         if let Some(at) = self.homes.index(run) {
             self.leave(&program.homes[at], at);
         }
@@ -257,7 +257,8 @@ impl Dictionary {
             let index = usize::from(slot.at) % LANES_MAX;
             let entry = &mut self.entries[slot.entry as usize];
             if home.assigned >> index & 1 != 0 {
-                *entry = Entry { word: home.words[index], exponent: 0, stamp: self.epoch };
+                *entry =
+                    DictionaryEntry { word: home.words[index], exponent: 0, stamp: self.epoch };
             } else if home.empty >> index & 1 != 0 {
                 entry.stamp = self.epoch + 1;
             }
@@ -293,9 +294,9 @@ impl Dictionary {
     fn gather_slots(
         &mut self,
         program: &Program,
-        run: &Run,
+        run: &LaneRun,
         at: usize,
-    ) -> Option<(LaneState, &Lanes)> {
+    ) -> Option<(LaneState, &LaneWords)> {
         if self.homes.homes[at].stamp == self.epoch + 1 {
             self.enter(&program.homes[at], at)?;
         }
@@ -341,7 +342,10 @@ impl Dictionary {
     }
 
     /// Gathers lanes from the entries themselves.
-    fn gather_entries<const JOURNAL: bool>(&mut self, run: &Run) -> Option<(LaneState, &Lanes)> {
+    fn gather_entries<const JOURNAL: bool>(
+        &mut self,
+        run: &LaneRun,
+    ) -> Option<(LaneState, &LaneWords)> {
         let (mut carried, mut assigned) = (0, 0);
         for lane in &run.entries {
             if JOURNAL {
@@ -369,7 +373,7 @@ impl Dictionary {
         Some((LaneState::new(carried, assigned), &self.homes.lanes))
     }
 
-    fn scatter_entries(&mut self, run: &Run, lanes: &[Word], state: LaneState) {
+    fn scatter_entries(&mut self, run: &LaneRun, lanes: &[Word], state: LaneState) {
         for lane in &run.entries {
             let (Some(entry), Some(&word)) =
                 (self.entries.get_mut(lane.entry as usize), lanes.get(usize::from(lane.lane)))
@@ -378,7 +382,7 @@ impl Dictionary {
             };
             let set = if lane.delta { state.assigned() } else { state.carried() };
             if set >> lane.lane & 1 != 0 {
-                *entry = Entry { word, exponent: 0, stamp: self.epoch };
+                *entry = DictionaryEntry { word, exponent: 0, stamp: self.epoch };
             } else if !lane.delta {
                 entry.stamp = self.epoch + 1;
             }
@@ -388,7 +392,7 @@ impl Dictionary {
 
 impl Home {
     /// Stores lanes whose order differs from that of the slots. Lanes in neither set are unchanged.
-    fn scatter(&mut self, run: &Run, lanes: &[Word], assigned: u32, empty: u32) {
+    fn scatter(&mut self, run: &LaneRun, lanes: &[Word], assigned: u32, empty: u32) {
         for lane in &run.entries {
             let (index, mask) = (usize::from(lane.lane), 1 << lane.slot);
             if assigned >> index & 1 != 0 {

@@ -1,15 +1,15 @@
 //! Saving entries before a message and restoring them if compiled code bails out; access of machine
 //! code to a dictionary.
 
-use super::{Dictionary, Entry, EntryState, INLINE_MAX, OUTSIDE, Word};
+use super::{DictionaryEntries, DictionaryEntry, EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::program::Program;
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// Bytes of an [`Entry`].
-pub(crate) const ENTRY_BYTES: usize = size_of::<Entry>();
+/// Bytes of an [`DictionaryEntry`].
+pub(crate) const ENTRY_BYTES: usize = size_of::<DictionaryEntry>();
 
-/// Offsets in bytes of the parts of an [`Entry`], for machine code.
+/// Offsets in bytes of the parts of an [`DictionaryEntry`], for machine code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EntryParts {
     pub(crate) word: usize,
@@ -18,16 +18,16 @@ pub(crate) struct EntryParts {
 }
 
 pub(crate) const ENTRY_PARTS: EntryParts = EntryParts {
-    word: offset_of!(Entry, word),
-    exponent: offset_of!(Entry, exponent),
-    stamp: offset_of!(Entry, stamp),
+    word: offset_of!(DictionaryEntry, word),
+    exponent: offset_of!(DictionaryEntry, exponent),
+    stamp: offset_of!(DictionaryEntry, stamp),
 };
 
 /// Pointers into a dictionary for machine code and its helper functions. The dictionary must not be
 /// used otherwise meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts {
-    pub(crate) entries: *mut [Entry],
+pub(crate) struct DictionaryAccess {
+    pub(crate) entries: *mut [DictionaryEntry],
     pub(crate) texts: *mut [Vec<u8>],
     pub(crate) tags: *mut u8,
     pub(crate) undo: *mut TextUndo,
@@ -37,7 +37,7 @@ pub(crate) struct Parts {
 /// Saved entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undo {
-    entries: Vec<Entry>,
+    entries: Vec<DictionaryEntry>,
     tags: Vec<u8>,
     texts: TextUndo,
 }
@@ -74,7 +74,7 @@ impl TextUndo {
     }
 }
 
-impl Entry {
+impl DictionaryEntry {
     pub(crate) fn state(&self, epoch: u32) -> EntryState {
         match self.stamp.wrapping_sub(epoch) {
             0 => EntryState::Assigned,
@@ -105,7 +105,7 @@ pub(crate) fn long_word() -> Word {
     [0, 0, 0, 0, 0, 0, 0, OUTSIDE]
 }
 
-impl Dictionary {
+impl DictionaryEntries {
     /// True if nothing was decoded since the last reset: every entry is undefined.
     #[inline]
     pub(crate) fn is_unused(&self) -> bool {
@@ -114,8 +114,8 @@ impl Dictionary {
 
     /// Returns the parts of the dictionary that machine code accesses.
     #[inline]
-    pub(crate) fn parts(&mut self) -> Parts {
-        Parts {
+    pub(crate) fn parts(&mut self) -> DictionaryAccess {
+        DictionaryAccess {
             entries: self.entries.as_mut_slice(),
             texts: self.texts.as_mut_slice(),
             tags: self.tags.as_mut_ptr(),

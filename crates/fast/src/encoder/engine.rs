@@ -3,11 +3,11 @@
 use super::decimal::check_exponent;
 use super::integer::{EncodedSigned, EncodedUnsigned};
 use super::writer::{self, MapWriter};
-use crate::dictionary::{Dictionary, EntryState};
+use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::message::{Store, pair_of};
-use crate::program::{Code, FieldRef, Initial, Op, Program, Segment, WireType};
+use crate::message::{MessageStore, pair_of};
+use crate::program::{FieldRef, Initial, Op, OpCode, Program, Segment, WireType};
 use crate::template::{Decimal, OperatorKind};
 
 /// Execution of a program over one message.
@@ -16,8 +16,8 @@ use crate::template::{Decimal, OperatorKind};
 /// is initialized. Every change of the dictionaries is journalled.
 pub(super) struct EncoderEngine<'e> {
     pub(super) program: &'e Program,
-    pub(super) store: &'e Store,
-    pub(super) dictionary: &'e mut Dictionary,
+    pub(super) store: &'e MessageStore,
+    pub(super) dictionary: &'e mut DictionaryEntries,
     pub(super) out: &'e mut Vec<u8>,
     pub(super) limits: &'e Limits,
     pub(super) obey_reset: bool,
@@ -114,99 +114,99 @@ impl<'e> EncoderEngine<'e> {
             let at = base + op.slot as usize;
             let integer = || is_present.then(|| self.word(at));
             let outcome: FieldEncoded = match op.code {
-                Code::UIntNone | Code::UIntNoneOptional => {
+                OpCode::UIntNone | OpCode::UIntNoneOptional => {
                     let value = integer();
                     self.none::<EncodedUnsigned>(op, value)
                 }
-                Code::UIntDefault | Code::UIntDefaultOptional => {
+                OpCode::UIntDefault | OpCode::UIntDefaultOptional => {
                     let value = integer();
                     self.default::<EncodedUnsigned>(op, map, value)
                 }
-                Code::UIntCopy | Code::UIntCopyOptional => {
+                OpCode::UIntCopy | OpCode::UIntCopyOptional => {
                     let value = integer();
                     self.copy::<EncodedUnsigned>(op, map, value)
                 }
-                Code::UIntIncrement | Code::UIntIncrementOptional => {
+                OpCode::UIntIncrement | OpCode::UIntIncrementOptional => {
                     let value = integer();
                     self.increment::<EncodedUnsigned>(op, map, value)
                 }
-                Code::UIntDelta | Code::UIntDeltaOptional => {
+                OpCode::UIntDelta | OpCode::UIntDeltaOptional => {
                     let value = integer();
                     self.delta::<EncodedUnsigned>(op, value)
                 }
-                Code::IntNone | Code::IntNoneOptional => {
+                OpCode::IntNone | OpCode::IntNoneOptional => {
                     let value = integer();
                     self.none::<EncodedSigned>(op, value)
                 }
-                Code::IntDelta | Code::IntDeltaOptional => {
+                OpCode::IntDelta | OpCode::IntDeltaOptional => {
                     let value = integer();
                     self.delta::<EncodedSigned>(op, value)
                 }
-                Code::Integer => {
+                OpCode::Integer => {
                     let (value, mismatch) = (integer(), ErrorKind::ApplicationType);
                     match op.wire {
                         WireType::UInt => self.any::<EncodedUnsigned>(op, map, value, mismatch),
                         _ => self.any::<EncodedSigned>(op, map, value, mismatch),
                     }
                 }
-                Code::AsciiDefault | Code::AsciiDefaultOptional => {
+                OpCode::AsciiDefault | OpCode::AsciiDefaultOptional => {
                     self.text_default(op, map, is_present.then_some(at))
                 }
-                Code::AsciiCopy | Code::AsciiCopyOptional => {
+                OpCode::AsciiCopy | OpCode::AsciiCopyOptional => {
                     self.text_following(op, map, is_present.then_some(at))
                 }
-                Code::AsciiNone | Code::AsciiNoneOptional | Code::Text => {
+                OpCode::AsciiNone | OpCode::AsciiNoneOptional | OpCode::Text => {
                     self.text(op, map, is_present.then_some(at))
                 }
-                Code::Decimal => {
+                OpCode::Decimal => {
                     let value = is_present.then(|| self.decimal_at(at));
                     self.scaled(op, map, value)
                 }
-                Code::ExponentDefault | Code::ExponentDefaultOptional | Code::Exponent => {
+                OpCode::ExponentDefault | OpCode::ExponentDefaultOptional | OpCode::Exponent => {
                     if !is_present {
                         pc += op.aux as usize;
                     }
                     self.exponent(op, map, is_present.then(|| self.decimal_at(at).exponent))
                 }
-                Code::MantissaDelta => self.delta::<EncodedSigned>(op, Some(self.word(at + 1))),
-                Code::Mantissa => {
+                OpCode::MantissaDelta => self.delta::<EncodedSigned>(op, Some(self.word(at + 1))),
+                OpCode::Mantissa => {
                     let value = Some(self.word(at + 1));
                     self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
                 }
-                Code::Constant => Ok(()),
-                Code::ConstantOptional => self.constant(op, map, is_present),
-                Code::LengthNone | Code::Length => {
+                OpCode::Constant => Ok(()),
+                OpCode::ConstantOptional => self.constant(op, map, is_present),
+                OpCode::LengthNone | OpCode::Length => {
                     let count = is_present.then(|| u64::from(pair_of(self.store.words[at]).0));
                     self.any::<EncodedUnsigned>(op, map, count, ErrorKind::ApplicationType)
                 }
-                Code::Sequence if is_present => {
+                OpCode::Sequence if is_present => {
                     self.sequence(op, at)?;
                     Ok(())
                 }
-                Code::Sequence => Ok(()),
-                Code::Group if !is_present => Err(ErrorKind::MissingValue),
-                Code::Group => {
+                OpCode::Sequence => Ok(()),
+                OpCode::Group if !is_present => Err(ErrorKind::MissingValue),
+                OpCode::Group => {
                     self.group(op, base)?;
                     Ok(())
                 }
-                Code::GroupOptional => {
+                OpCode::GroupOptional => {
                     map.push(self.out, is_present);
                     if is_present {
                         self.group(op, base)?;
                     }
                     Ok(())
                 }
-                Code::DynamicRef if !is_present => Err(ErrorKind::MissingValue),
-                Code::DynamicRef => {
+                OpCode::DynamicRef if !is_present => Err(ErrorKind::MissingValue),
+                OpCode::DynamicRef => {
                     self.dynamic(op, at)?;
                     Ok(())
                 }
-                Code::NextPresenceWord => {
+                OpCode::NextPresenceWord => {
                     presence_at += 1;
                     present = self.word(presence_at);
                     Ok(())
                 }
-                Code::CheckEntryType => self.check_entry_type(op),
+                OpCode::CheckEntryType => self.check_entry_type(op),
             };
             if let Err(kind) = outcome {
                 return Err(Error::at(kind, FieldRef(op.field), 0));
@@ -233,7 +233,7 @@ impl<'e> EncoderEngine<'e> {
         }
         let value = value.map(|exponent| i64::from(exponent) as u64);
         match op.code {
-            Code::Exponent => {
+            OpCode::Exponent => {
                 self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
             }
             _ => self.default::<EncodedSigned>(op, map, value),

@@ -4,8 +4,8 @@
 //! `None` means that a record is unusual; the operations then encode the message again or report
 //! the error.
 
-use crate::dictionary::{LaneState, Lanes as Words, Word};
-use crate::program::{LANES_MAX, LaneCode, OutgoingRun, Program, Run};
+use crate::dictionary::{LaneState, LaneWords as Words, Word};
+use crate::program::{LANES_MAX, LaneCode, LaneRun, OutgoingRun, Program};
 use crate::rt::{Change, Kernel, Outgoing, Output};
 
 /// The lanes of the previous record. They determine the values that a decoder expects if nothing is
@@ -15,14 +15,14 @@ struct PreviousLanes<'d, const N: usize>(&'d [Word; N]);
 
 impl<const N: usize> PreviousLanes<'_, N> {
     #[inline(always)]
-    fn expected(self, run: &Run, lane: usize) -> u64 {
+    fn expected(self, run: &LaneRun, lane: usize) -> u64 {
         let before = u64::from_le_bytes(self.0[lane % N]);
         (before & run.keep[lane % N]).wrapping_add(run.add[lane % N])
     }
 
     /// Returns the lanes that differ from the expected values.
     #[inline(always)]
-    fn differing<K: Kernel>(self, run: &Run, words: &[Word; N], kernel: K) -> u32 {
+    fn differing<K: Kernel>(self, run: &LaneRun, words: &[Word; N], kernel: K) -> u32 {
         let (Some(keep), Some(add)) = (run.keep.first_chunk(), run.add.first_chunk()) else {
             return u32::MAX;
         };
@@ -50,7 +50,7 @@ impl LastLanes {
     #[inline(always)]
     pub(super) fn lanes<'m>(
         &'m self,
-        run: &Run,
+        run: &LaneRun,
         entries: &OutgoingEntries<'m>,
     ) -> Option<(LaneState, &'m [Word])> {
         let last = entries.count.checked_sub(1)? * entries.step + run.first_slot as usize;
@@ -90,7 +90,7 @@ fn lanes_of(mut set: u32) -> impl Iterator<Item = usize> {
 /// A run with its encoding tables.
 #[derive(Clone, Copy)]
 pub(super) struct OutgoingLanes<'p> {
-    pub(super) run: &'p Run,
+    pub(super) run: &'p LaneRun,
     outgoing: &'p OutgoingRun,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct OutgoingEntries<'m> {
 
 /// What precedes the fields of a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Head {
+pub(super) enum RecordHead {
     /// An entry: only its own presence bits.
     Entry,
     /// A message with the same template as the previous one: no id is sent.
@@ -119,11 +119,11 @@ pub(super) enum Head {
 
 /// Writes the presence map of a record, its own bits at the top, and the template id.
 #[inline(always)]
-pub(super) fn begin<K: Kernel>(head: Head, map: u64, out: &mut Output<'_, K>) -> Option<()> {
+pub(super) fn begin<K: Kernel>(head: RecordHead, map: u64, out: &mut Output<'_, K>) -> Option<()> {
     match head {
-        Head::Entry => out.map::<MAP_BITS>(map),
-        Head::Known => out.map::<MAP_BITS>(map >> 1),
-        Head::Named(id) => {
+        RecordHead::Entry => out.map::<MAP_BITS>(map),
+        RecordHead::Known => out.map::<MAP_BITS>(map >> 1),
+        RecordHead::Named(id) => {
             out.map::<MAP_BITS>(map >> 1 | 1 << 63)?;
             out.unsigned(u64::from(id))
         }
@@ -138,7 +138,7 @@ pub(super) struct OutgoingRecord<'m> {
     pub(super) lanes: OutgoingLanes<'m>,
     pub(super) words: &'m [Word],
     pub(super) present: u64,
-    pub(super) head: Head,
+    pub(super) head: RecordHead,
     pub(super) before: (LaneState, &'m Words),
 }
 
@@ -213,7 +213,7 @@ impl<const N: usize> Outgoing for EntriesOf<'_, N> {
                 false => previous,
             };
             let before = PreviousLanes(before);
-            lanes.record_of(words, present, Head::Entry, before, last.state, &mut out)?;
+            lanes.record_of(words, present, RecordHead::Entry, before, last.state, &mut out)?;
             last.state = last.state.after(present);
             if lanes.outgoing.following & !present == 0 {
                 last.is_merged = false;
@@ -266,14 +266,14 @@ impl<'p> OutgoingLanes<'p> {
         self,
         words: &[Word; N],
         present: u32,
-        head: Head,
+        head: RecordHead,
         before: PreviousLanes<'_, N>,
         state: LaneState,
         out: &mut Output<'_, K>,
     ) -> Option<()> {
         let Self { run, outgoing } = self;
         let stream = self.stream(words, present, before, state, out.kernel())?;
-        if run.map_bits > 0 || !matches!(head, Head::Entry) {
+        if run.map_bits > 0 || !matches!(head, RecordHead::Entry) {
             let map = outgoing.map(stream & outgoing.mapped | present & outgoing.flags);
             begin(head, map, out)?;
         }

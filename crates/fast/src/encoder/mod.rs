@@ -23,13 +23,13 @@ mod writer;
 pub use packet::PacketEncoder;
 
 use crate::decoder::ResetPolicy;
-use crate::dictionary::{Dictionary, INLINE_MAX};
+use crate::dictionary::{DictionaryEntries, INLINE_MAX};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::options::setters;
 use crate::program::Program;
-use crate::rt::{Extracting, Kernel, Output, Portable, ROOM_BYTES, Room, Space};
+use crate::rt::{Extracting, Kernel, Output, OutputRoom, Portable, ROOM_BYTES, Space};
 use engine::EncoderEngine;
 use lanes::LastLanes;
 use std::sync::Arc;
@@ -60,9 +60,9 @@ impl Default for EncoderOptions {
 pub struct Encoder {
     program: Arc<Program>,
     options: EncoderOptions,
-    pub(crate) dictionary: Dictionary,
+    pub(crate) dictionary: DictionaryEntries,
     /// Output size to reserve for a plain message.
-    message_room: Room,
+    message_room: OutputRoom,
     /// Buffer for the lanes after a message's entries.
     last: Box<LastLanes>,
     extracting: Option<Extracting>,
@@ -77,8 +77,8 @@ impl Encoder {
     /// Creates an encoder with these options.
     pub fn with_options(program: Arc<Program>, options: EncoderOptions) -> Self {
         Self {
-            dictionary: Dictionary::new(&program),
-            message_room: Room::new(ROOM_BYTES),
+            dictionary: DictionaryEntries::new(&program),
+            message_room: OutputRoom::new(ROOM_BYTES),
             last: Box::default(),
             extracting: Extracting::detect(),
             options,
@@ -256,7 +256,7 @@ fn run<'s, K: Kernel>(
     message: &quick::PlainOutgoing<'_>,
     kernel: K,
     space: Space<'s>,
-    dictionary: &mut Dictionary,
+    dictionary: &mut DictionaryEntries,
     last: &mut LastLanes,
 ) -> Option<Space<'s>> {
     Output::new(space, kernel).encode(message, &[], dictionary, last).map(Output::into_space)

@@ -3,17 +3,17 @@
 //! If any part of a message is not plain, nothing is kept: dictionaries are updated only after the
 //! last field, and the operations encode the message from its start.
 
-use super::lanes::{self, Head, LastLanes, OutgoingEntries, OutgoingLanes, OutgoingRecord};
-use crate::dictionary::{Dictionary, LaneState, Word};
+use super::lanes::{self, LastLanes, OutgoingEntries, OutgoingLanes, OutgoingRecord, RecordHead};
+use crate::dictionary::{DictionaryEntries, LaneState, Word};
 use crate::limits::Limits;
-use crate::message::{Store, pair_of};
-use crate::program::{Program, Run};
+use crate::message::{MessageStore, pair_of};
+use crate::program::{LaneRun, Program};
 use crate::rt::{Kernel, Outgoing, Output};
 
 /// A plain message to encode.
 pub(super) struct PlainOutgoing<'q> {
     pub(super) program: &'q Program,
-    pub(super) store: &'q Store,
+    pub(super) store: &'q MessageStore,
     pub(super) limits: &'q Limits,
     pub(super) obey_reset: bool,
     /// Index of its template.
@@ -25,7 +25,7 @@ pub(super) struct PlainOutgoing<'q> {
 /// If this fails, the dictionary has changed only by resets. The context is a buffer for the lanes
 /// after the entries.
 impl Outgoing for PlainOutgoing<'_> {
-    type State = Dictionary;
+    type State = DictionaryEntries;
     type Context = LastLanes;
 
     #[inline(always)]
@@ -33,7 +33,7 @@ impl Outgoing for PlainOutgoing<'_> {
         &self,
         mut out: Output<'o, K>,
         _: &[u8],
-        dictionary: &mut Dictionary,
+        dictionary: &mut DictionaryEntries,
         last: &mut LastLanes,
     ) -> Option<Output<'o, K>> {
         let &Self { program, store, limits, index, .. } = self;
@@ -41,8 +41,8 @@ impl Outgoing for PlainOutgoing<'_> {
         let quick = program.quick.get(index as usize)?.as_ref()?;
         let template = program.outgoing.templates.get(index as usize)?.as_ref()?;
         let head = match dictionary.last_template() == Some(index) {
-            true => Head::Known,
-            false => Head::Named(template.id),
+            true => RecordHead::Known,
+            false => RecordHead::Named(template.id),
         };
         if program.templates.get(index as usize)?.reset && self.obey_reset {
             dictionary.reset_values();
@@ -106,8 +106,8 @@ impl PlainOutgoing<'_> {
     #[inline(always)]
     fn settle_fields(
         &self,
-        dictionary: &mut Dictionary,
-        run: &Run,
+        dictionary: &mut DictionaryEntries,
+        run: &LaneRun,
         words: &[Word],
         state: LaneState,
     ) {
@@ -122,8 +122,8 @@ impl PlainOutgoing<'_> {
     #[inline(never)]
     fn settle_with_absent(
         &self,
-        dictionary: &mut Dictionary,
-        run: &Run,
+        dictionary: &mut DictionaryEntries,
+        run: &LaneRun,
         words: &[Word],
         state: LaneState,
     ) {

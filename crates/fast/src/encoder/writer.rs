@@ -258,7 +258,7 @@ impl MapWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Conformance, Findings, Reader, WideMap};
+    use crate::wire::{Conformance, Findings, WideMap, WireReader};
 
     const UNSIGNED: [u64; 14] = [
         0,
@@ -288,12 +288,12 @@ mod tests {
     /// output.
     fn round<T>(
         write: impl FnOnce(&mut Vec<u8>),
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, ErrorKind>,
+        read: impl FnOnce(&mut WireReader<'_>) -> Result<T, ErrorKind>,
     ) -> (T, Vec<u8>) {
         let mut out = Vec::new();
         write(&mut out);
         let mut findings = Findings::default();
-        let mut reader = Reader::new(&out, Conformance::Canonical, &mut findings);
+        let mut reader = WireReader::new(&out, Conformance::Canonical, &mut findings);
         let value = read(&mut reader).unwrap_or_else(|kind| panic!("{kind:?} in {out:02x?}"));
         assert_eq!(reader.position(), out.len(), "{out:02x?}");
         (value, out)
@@ -447,7 +447,7 @@ mod tests {
                 assert_eq!(&out[1 + len..], b"fields");
 
                 let mut findings = Findings::default();
-                let mut reader = Reader::new(&out[1..], Conformance::Canonical, &mut findings);
+                let mut reader = WireReader::new(&out[1..], Conformance::Canonical, &mut findings);
                 let mut map = WideMap::new(reader.presence_map().unwrap());
                 for bit in 0..width {
                     assert_eq!(map.take(), Some(bit) == last_set, "bit {bit} of {width}");

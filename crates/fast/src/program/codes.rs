@@ -1,6 +1,6 @@
 //! Selects the code of an operation.
 
-use super::op::{Code, Op, WireType};
+use super::op::{Op, OpCode, WireType};
 use crate::template::{FieldType, OperatorKind, Width};
 
 /// The representation and width of a field type.
@@ -20,33 +20,33 @@ pub(super) fn wire_type(field_type: &FieldType) -> (WireType, Width) {
 }
 
 /// Returns the code of a field with one operator.
-pub(super) fn whole_code(op: &Op) -> Code {
+pub(super) fn whole_code(op: &Op) -> OpCode {
     use OperatorKind as K;
     match (op.wire, op.operator, op.optional) {
-        (_, K::Constant, false) => Code::Constant,
-        (_, K::Constant, true) => Code::ConstantOptional,
-        (WireType::UInt, K::None, false) => Code::UIntNone,
-        (WireType::UInt, K::None, true) => Code::UIntNoneOptional,
-        (WireType::UInt, K::Default, false) => Code::UIntDefault,
-        (WireType::UInt, K::Default, true) => Code::UIntDefaultOptional,
-        (WireType::UInt, K::Copy, false) => Code::UIntCopy,
-        (WireType::UInt, K::Copy, true) => Code::UIntCopyOptional,
-        (WireType::UInt, K::Increment, false) => Code::UIntIncrement,
-        (WireType::UInt, K::Increment, true) => Code::UIntIncrementOptional,
-        (WireType::UInt, K::Delta, false) => Code::UIntDelta,
-        (WireType::UInt, K::Delta, true) => Code::UIntDeltaOptional,
-        (WireType::Int, K::None, false) => Code::IntNone,
-        (WireType::Int, K::None, true) => Code::IntNoneOptional,
-        (WireType::Int, K::Delta, false) => Code::IntDelta,
-        (WireType::Int, K::Delta, true) => Code::IntDeltaOptional,
-        (WireType::UInt | WireType::Int, ..) => Code::Integer,
-        (WireType::Ascii, K::None, false) => Code::AsciiNone,
-        (WireType::Ascii, K::None, true) => Code::AsciiNoneOptional,
-        (WireType::Ascii, K::Default, false) => Code::AsciiDefault,
-        (WireType::Ascii, K::Default, true) => Code::AsciiDefaultOptional,
-        (WireType::Ascii, K::Copy, false) => Code::AsciiCopy,
-        (WireType::Ascii, K::Copy, true) => Code::AsciiCopyOptional,
-        (WireType::Decimal, ..) => Code::Decimal,
-        (WireType::Ascii | WireType::Unicode | WireType::ByteVector, ..) => Code::Text,
+        (_, K::Constant, false) => OpCode::Constant,
+        (_, K::Constant, true) => OpCode::ConstantOptional,
+        (WireType::UInt, K::None, false) => OpCode::UIntNone,
+        (WireType::UInt, K::None, true) => OpCode::UIntNoneOptional,
+        (WireType::UInt, K::Default, false) => OpCode::UIntDefault,
+        (WireType::UInt, K::Default, true) => OpCode::UIntDefaultOptional,
+        (WireType::UInt, K::Copy, false) => OpCode::UIntCopy,
+        (WireType::UInt, K::Copy, true) => OpCode::UIntCopyOptional,
+        (WireType::UInt, K::Increment, false) => OpCode::UIntIncrement,
+        (WireType::UInt, K::Increment, true) => OpCode::UIntIncrementOptional,
+        (WireType::UInt, K::Delta, false) => OpCode::UIntDelta,
+        (WireType::UInt, K::Delta, true) => OpCode::UIntDeltaOptional,
+        (WireType::Int, K::None, false) => OpCode::IntNone,
+        (WireType::Int, K::None, true) => OpCode::IntNoneOptional,
+        (WireType::Int, K::Delta, false) => OpCode::IntDelta,
+        (WireType::Int, K::Delta, true) => OpCode::IntDeltaOptional,
+        (WireType::UInt | WireType::Int, ..) => OpCode::Integer,
+        (WireType::Ascii, K::None, false) => OpCode::AsciiNone,
+        (WireType::Ascii, K::None, true) => OpCode::AsciiNoneOptional,
+        (WireType::Ascii, K::Default, false) => OpCode::AsciiDefault,
+        (WireType::Ascii, K::Default, true) => OpCode::AsciiDefaultOptional,
+        (WireType::Ascii, K::Copy, false) => OpCode::AsciiCopy,
+        (WireType::Ascii, K::Copy, true) => OpCode::AsciiCopyOptional,
+        (WireType::Decimal, ..) => OpCode::Decimal,
+        (WireType::Ascii | WireType::Unicode | WireType::ByteVector, ..) => OpCode::Text,
     }
 }

@@ -4,7 +4,7 @@ use super::Program;
 use super::codes::{whole_code, wire_type};
 use super::entries::{EntryNumbers, type_tag};
 use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
-use super::op::{Code, Initial, Op, WireType};
+use super::op::{Initial, Op, OpCode, WireType};
 use super::projection::Projection;
 use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
@@ -368,7 +368,7 @@ impl<'s> ProgramCompiler<'s> {
         body.places += slots;
         let word = place / PLACES_PER_WORD;
         if word > body.presence_word {
-            body.ops.push(plain_op(Code::NextPresenceWord));
+            body.ops.push(plain_op(OpCode::NextPresenceWord));
             body.presence_word = word;
         }
         (word, (place % PLACES_PER_WORD) as u8)
@@ -431,7 +431,7 @@ impl<'s> ProgramCompiler<'s> {
             bit: presence.1,
             slot,
             field: index,
-            ..plain_op(Code::Text)
+            ..plain_op(OpCode::Text)
         };
         match &field.operators {
             Operators::Whole(operator) => self.whole(body, base, &field.field_type, operator),
@@ -460,9 +460,9 @@ impl<'s> ProgramCompiler<'s> {
         let tag = type_tag(&FieldType::Int(Width::W32));
         let op = self.operator(body, Op { width: Width::W32, ..base }, exponent, tag);
         let code = match (op.operator, op.optional) {
-            (OperatorKind::Default, false) => Code::ExponentDefault,
-            (OperatorKind::Default, true) => Code::ExponentDefaultOptional,
-            _ => Code::Exponent,
+            (OperatorKind::Default, false) => OpCode::ExponentDefault,
+            (OperatorKind::Default, true) => OpCode::ExponentDefaultOptional,
+            _ => OpCode::Exponent,
         };
         let exponent_at = body.ops.len();
         body.ops.push(Op { code, ..op });
@@ -470,8 +470,11 @@ impl<'s> ProgramCompiler<'s> {
         let base = Op { width: Width::W64, optional: false, ..base };
         let tag = type_tag(&FieldType::Int(Width::W64));
         let op = self.operator(body, base, mantissa, tag);
-        let code =
-            if op.operator == OperatorKind::Delta { Code::MantissaDelta } else { Code::Mantissa };
+        let code = if op.operator == OperatorKind::Delta {
+            OpCode::MantissaDelta
+        } else {
+            OpCode::Mantissa
+        };
         body.ops.push(Op { code, ..op });
         body.ops[exponent_at].aux = (body.ops.len() - exponent_at - 1) as u32;
     }
@@ -483,7 +486,7 @@ impl<'s> ProgramCompiler<'s> {
         let initial = self.initial(operator.initial.as_ref());
         let op = Op { operator: operator.kind, entry, initial, ..base };
         if mixed {
-            body.ops.push(Op { code: Code::CheckEntryType, aux: u32::from(tag), ..op });
+            body.ops.push(Op { code: OpCode::CheckEntryType, aux: u32::from(tag), ..op });
         }
         body.takes_bytes |= operator.kind.is_always_in_stream();
         body.map_bits += u32::from(operator.kind.has_map_bit(op.optional));
@@ -546,7 +549,7 @@ impl<'s> ProgramCompiler<'s> {
             bit: presence.1,
             field: index,
             aux: segment.0,
-            ..plain_op(if optional { Code::GroupOptional } else { Code::Group })
+            ..plain_op(if optional { OpCode::GroupOptional } else { OpCode::Group })
         });
         Ok(())
     }
@@ -593,16 +596,16 @@ impl<'s> ProgramCompiler<'s> {
             bit: presence.1,
             slot,
             field: index,
-            ..plain_op(Code::Length)
+            ..plain_op(OpCode::Length)
         };
         let tag = type_tag(&FieldType::UInt(Width::W32));
         let length = self.operator(body, base, &sequence.length.operator, tag);
         let code = match (length.operator, optional) {
-            (OperatorKind::None, false) => Code::LengthNone,
-            _ => Code::Length,
+            (OperatorKind::None, false) => OpCode::LengthNone,
+            _ => OpCode::Length,
         };
         body.ops.push(Op { code, ..length });
-        body.ops.push(Op { code: Code::Sequence, aux: segment.0, ..base });
+        body.ops.push(Op { code: OpCode::Sequence, aux: segment.0, ..base });
         Ok(())
     }
 
@@ -624,7 +627,7 @@ impl<'s> ProgramCompiler<'s> {
             bit: presence.1,
             slot,
             field,
-            ..plain_op(Code::DynamicRef)
+            ..plain_op(OpCode::DynamicRef)
         });
         body.takes_bytes = true;
     }
@@ -646,7 +649,7 @@ fn slots(field_type: &FieldType) -> u32 {
     if *field_type == FieldType::Decimal { 2 } else { 1 }
 }
 
-fn plain_op(code: Code) -> Op {
+fn plain_op(code: OpCode) -> Op {
     Op {
         code,
         operator: OperatorKind::None,

@@ -6,7 +6,7 @@
 
 use super::layout::Segment;
 use super::op::Op;
-use super::runs::{LANES_MAX, Run};
+use super::runs::{LANES_MAX, LaneRun};
 use crate::dictionary::OUTSIDE;
 use std::collections::HashMap;
 
@@ -32,7 +32,11 @@ impl HomeSlot {
 }
 
 /// Assigns a home to every run whose entries only runs use. Returns the slots of all homes.
-pub(super) fn assign(code: &[Op], segments: &[Segment], runs: &mut [Run]) -> Vec<Vec<HomeSlot>> {
+pub(super) fn assign(
+    code: &[Op],
+    segments: &[Segment],
+    runs: &mut [LaneRun],
+) -> Vec<Vec<HomeSlot>> {
     let mut groups: Vec<usize> = (0..runs.len()).collect();
     let mut run_of_entry: HashMap<u32, usize> = HashMap::new();
     for (index, run) in runs.iter().enumerate() {
@@ -66,7 +70,7 @@ pub(super) fn assign(code: &[Op], segments: &[Segment], runs: &mut [Run]) -> Vec
 }
 
 /// Returns the slots of runs that share entries, unless there are too many.
-fn slots_of(runs: &[Run], members: &[usize]) -> Option<Vec<HomeSlot>> {
+fn slots_of(runs: &[LaneRun], members: &[usize]) -> Option<Vec<HomeSlot>> {
     let mut slots: Vec<Option<HomeSlot>> = vec![None; LANES_MAX];
     for &index in members {
         let run = &runs[index];
@@ -91,7 +95,7 @@ fn slots_of(runs: &[Run], members: &[usize]) -> Option<Vec<HomeSlot>> {
 }
 
 /// Writes the slots of each run's lanes to the run.
-fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
+fn settle(runs: &mut [LaneRun], members: &[usize], slots: &[HomeSlot], home: u32) {
     for &index in members {
         let run = &mut runs[index];
         run.home = Some(home);
@@ -109,7 +113,7 @@ fn settle(runs: &mut [Run], members: &[usize], slots: &[HomeSlot], home: u32) {
 fn outside_runs<'p>(
     code: &'p [Op],
     segments: &'p [Segment],
-    runs: &'p [Run],
+    runs: &'p [LaneRun],
 ) -> impl Iterator<Item = &'p Op> {
     segments.iter().flat_map(move |segment| {
         let in_run = segment.run.map_or(0, |run| runs[run as usize].ops);

@@ -25,14 +25,14 @@ pub use compile::{CompileError, CompileOptions};
 pub(crate) use entries::{EntryNumbers, type_tag};
 pub(crate) use homes::HomeSlot;
 pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
-pub(crate) use op::{Code, Initial, Op, WireType};
+pub(crate) use op::{Initial, Op, OpCode, WireType};
 pub(crate) use outgoing::OutgoingRun;
 #[cfg(vectors)]
-pub(crate) use plan::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
+pub(crate) use plan::{BLOCK, LaneBytes, LanePlan, Narrow, VectorBytes, VectorPlan};
 pub use projection::Projection;
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
-pub(crate) use runs::{LANES_MAX, LaneCode, Run};
+pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun};
 use view::ConstantValue;
 pub(crate) use view::{FieldView, ViewKind};
 
@@ -47,7 +47,7 @@ pub struct Program {
     pub(crate) code: Vec<Op>,
     pub(crate) initials: Vec<Initial>,
     pub(crate) segments: Vec<Segment>,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<LaneRun>,
     pub(crate) homes: Vec<Vec<HomeSlot>>,
     pub(crate) quick: Vec<Option<Quick>>,
     pub(crate) outgoing: outgoing::OutgoingRuns,

@@ -18,7 +18,7 @@ pub(crate) enum WireType {
 /// their own code; general codes distinguish the rest by the operation's other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Code {
+pub(crate) enum OpCode {
     UIntNone,
     UIntNoneOptional,
     UIntDefault,
@@ -73,7 +73,7 @@ pub(crate) enum Code {
 /// One operation, 24 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    pub code: Code,
+    pub code: OpCode,
     pub operator: OperatorKind,
     pub wire: WireType,
     pub width: Width,
@@ -88,7 +88,7 @@ pub(crate) struct Op {
     pub entry: u32,
     /// The field, for errors and visitors.
     pub field: u32,
-    /// See [`Code`].
+    /// See [`OpCode`].
     pub aux: u32,
     /// Index into [`Program::initials`](super::Program::initials); 0 means no initial value.
     pub initial: u32,

@@ -1,9 +1,9 @@
 //! Encoder tables of runs, in addition to those that decoders use.
 
 use super::layout::{Segment, TemplateLayout};
-use super::op::{Code, Op, WireType};
+use super::op::{Op, OpCode, WireType};
 use super::quick::Quick;
-use super::runs::Run;
+use super::runs::LaneRun;
 use crate::template::OperatorKind;
 
 /// Most presence-map bits, the template id's included, that an encoder keeps in one word.
@@ -51,7 +51,7 @@ pub(crate) struct OutgoingRun {
 pub(super) fn find(
     code: &[Op],
     segments: &[Segment],
-    runs: &[Run],
+    runs: &[LaneRun],
     quick: &[Option<Quick>],
     templates: &[TemplateLayout],
 ) -> OutgoingRuns {
@@ -80,7 +80,7 @@ pub(super) fn find(
 
 impl OutgoingRun {
     /// Returns the encoding data; `None` for a run that only the operations encode.
-    fn of(ops: &[Op], run: &Run) -> Option<Self> {
+    fn of(ops: &[Op], run: &LaneRun) -> Option<Self> {
         if run.map_bits >= MAP_BITS_MAX {
             return None;
         }
@@ -90,7 +90,7 @@ impl OutgoingRun {
             ..Self::default()
         };
         let (mut lane, mut bit) = (0, 0);
-        for op in ops.iter().filter(|op| op.code != Code::Constant) {
+        for op in ops.iter().filter(|op| op.code != OpCode::Constant) {
             let mask = 1 << lane;
             match op.operator {
                 OperatorKind::None | OperatorKind::Delta => lanes.always |= mask,
@@ -110,7 +110,7 @@ impl OutgoingRun {
                 bit += 1;
             }
             match op.code {
-                Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+                OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional => {
                     lanes.exponents |= mask;
                 }
                 _ if op.wire == WireType::Decimal => {

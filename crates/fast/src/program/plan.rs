@@ -4,7 +4,7 @@
 //! its length in the last byte. Other engines decode larger values.
 
 use super::layout::Segment;
-use super::runs::{LANES_MAX, LaneCode, MAP_BYTE_BITS, MAP_BYTES, Run};
+use super::runs::{LANES_MAX, LaneCode, LaneRun, MAP_BYTE_BITS, MAP_BYTES};
 use std::sync::Arc;
 
 /// Lanes per vector.
@@ -22,7 +22,7 @@ const NEVER: u8 = 0xff;
 /// The bytes of a vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Bytes(pub [u8; 64]);
+pub(crate) struct VectorBytes(pub [u8; 64]);
 
 /// The lanes of a vector.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Narrow(pub [u32; LANES]);
 /// The words of a vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Words(pub [u64; BLOCK]);
+pub(crate) struct BlockWords(pub [u64; BLOCK]);
 
 /// Bytes by lane.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +43,14 @@ pub(crate) struct LaneBytes(pub [u8; LANES_MAX]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorPlan {
     /// For each byte: the lane of its field.
-    pub spread: Bytes,
+    pub spread: VectorBytes,
     /// For each byte: its offset, from the byte before the field for text, from the last byte for
     /// integers.
-    pub offset: Bytes,
+    pub offset: VectorBytes,
     /// For each byte: it belongs to the field if the field's length exceeds this.
-    pub order: Bytes,
+    pub order: VectorBytes,
     /// Bytes that receive the length of text.
-    pub length: Bytes,
+    pub length: VectorBytes,
     /// Mask of text lanes (all bits set).
     pub text: Narrow,
     /// Value bits: any of them is set unless the value is NULL.
@@ -67,9 +67,9 @@ pub(crate) struct VectorPlan {
     pub signed: Narrow,
     /// Byte indexes that build the record's words, from lanes (below 64) and from sign bytes: two
     /// blocks.
-    pub out: [Bytes; 2],
+    pub out: [VectorBytes; 2],
     /// Byte indexes that pack two blocks of the record's words into lanes.
-    pub pack: Bytes,
+    pub pack: VectorBytes,
 }
 
 /// Lookup by a presence-map byte: lanes in the stream in the low half, other present lanes in the
@@ -78,7 +78,7 @@ pub(crate) type MapTable = [u64; 256];
 
 /// The constants of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LanePlan {
     pub vectors: [VectorPlan; VECTORS_MAX],
     /// Bytes from record to record, and from a record's first lane to its presence word.
     pub step: usize,
@@ -110,21 +110,21 @@ pub(crate) struct Plan {
     /// Those of them that have a value.
     pub fresh_carried: u32,
     /// Masks of words whose lane has a dictionary entry, for each block.
-    pub kept_words: [Words; LANES_MAX / BLOCK],
+    pub kept_words: [BlockWords; LANES_MAX / BLOCK],
 }
 
 /// Builds the plans of all runs; record layouts must be final.
-pub(super) fn make(runs: &mut [Run], segments: &[Segment]) {
+pub(super) fn make(runs: &mut [LaneRun], segments: &[Segment]) {
     for segment in segments {
         if let Some(run) = segment.run.and_then(|run| runs.get_mut(run as usize)) {
-            run.plan = Plan::of(run, segment).map(Arc::new);
+            run.plan = LanePlan::of(run, segment).map(Arc::new);
         }
     }
 }
 
-impl Plan {
+impl LanePlan {
     /// Returns the plan of a run; `None` for runs of few lanes, for which SIMD does not pay.
-    fn of(run: &Run, segment: &Segment) -> Option<Self> {
+    fn of(run: &LaneRun, segment: &Segment) -> Option<Self> {
         let lanes = run.count as usize;
         let fits = |lane: usize| run.keep[lane] != 0 || narrow(run, lane, run.add[lane]).is_some();
         if !run.fits_vectors() || !(0..lanes).all(fits) {
@@ -157,9 +157,11 @@ impl Plan {
             fresh: fresh(run),
             fresh_carried: run.fresh_carried,
             kept_words: std::array::from_fn(|block| {
-                Words(std::array::from_fn(|word| match run.kept >> (BLOCK * block + word) & 1 {
-                    0 => 0,
-                    _ => u64::MAX,
+                BlockWords(std::array::from_fn(|word| {
+                    match run.kept >> (BLOCK * block + word) & 1 {
+                        0 => 0,
+                        _ => u64::MAX,
+                    }
                 }))
             }),
         })
@@ -167,13 +169,13 @@ impl Plan {
 }
 
 impl VectorPlan {
-    fn of(run: &Run, first: usize) -> Self {
+    fn of(run: &LaneRun, first: usize) -> Self {
         let is = |lane: usize, of: fn(LaneCode) -> bool| {
             first + lane < run.count as usize && of(run.codes[first + lane])
         };
         // Byte vectors from a function of the lane and the byte in it.
         let bytes = |of: &dyn Fn(usize, u8) -> u8| {
-            Bytes(std::array::from_fn(|byte| of(byte / 4, byte as u8 % 4)))
+            VectorBytes(std::array::from_fn(|byte| of(byte / 4, byte as u8 % 4)))
         };
         let lanes = |of: &dyn Fn(usize) -> u32| Narrow(std::array::from_fn(of));
         let mask =
@@ -199,7 +201,7 @@ impl VectorPlan {
             beyond: Narrow(ranges.map(|(_, beyond)| beyond)),
             signed: lanes(&|lane| if has_sign(run, first + lane) { u32::MAX } else { 0 }),
             out: std::array::from_fn(|half| {
-                Bytes(std::array::from_fn(|byte| {
+                VectorBytes(std::array::from_fn(|byte| {
                     let lane = half * BLOCK + byte / 8;
                     let at = 4 * lane as u8;
                     match (byte as u8 % 8, is(lane, is_text)) {
@@ -218,7 +220,7 @@ impl VectorPlan {
 }
 
 /// Returns the lane values when all entries are undefined. Their values must be in range.
-fn fresh(run: &Run) -> Option<[Narrow; VECTORS_MAX]> {
+fn fresh(run: &LaneRun) -> Option<[Narrow; VECTORS_MAX]> {
     let mut lanes = [Narrow([0; LANES]); VECTORS_MAX];
     for lane in (0..run.count as usize).filter(|lane| run.fresh_carried >> lane & 1 != 0) {
         let value = narrow(run, lane, u64::from_le_bytes(run.fresh[lane]))?;
@@ -232,7 +234,7 @@ fn fresh(run: &Run) -> Option<[Narrow; VECTORS_MAX]> {
 }
 
 /// Returns a word as a narrow lane, if it fits.
-fn narrow(run: &Run, lane: usize, word: u64) -> Option<u32> {
+fn narrow(run: &LaneRun, lane: usize, word: u64) -> Option<u32> {
     let low = word as u32;
     let code = run.codes[lane];
     if is_text(code) {
@@ -244,7 +246,7 @@ fn narrow(run: &Run, lane: usize, word: u64) -> Option<u32> {
 }
 
 /// Returns the table for byte number `at` of a presence map.
-fn map_table(run: &Run, at: usize) -> MapTable {
+fn map_table(run: &LaneRun, at: usize) -> MapTable {
     const NOT_PLAIN: u64 = 1 << 63;
     const STOP: usize = 0x80;
     std::array::from_fn(|byte| {
@@ -278,7 +280,7 @@ fn is_signed(code: LaneCode) -> bool {
 }
 
 /// True if the value is signed.
-fn has_sign(run: &Run, lane: usize) -> bool {
+fn has_sign(run: &LaneRun, lane: usize) -> bool {
     use LaneCode::*;
     match run.codes[lane] {
         Constant => (run.add[lane] as i64) < 0,
@@ -301,7 +303,7 @@ fn is_nullable(code: LaneCode) -> bool {
 
 /// Returns the bias, and the bits that a biased value must not have. The range is narrower than the
 /// lane's if that cannot be expressed, or to exclude overflow of sums.
-fn range(run: &Run, lane: usize) -> (u32, u32) {
+fn range(run: &LaneRun, lane: usize) -> (u32, u32) {
     if lane >= run.count as usize {
         return (0, 0);
     }

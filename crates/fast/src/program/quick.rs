@@ -2,8 +2,8 @@
 //! end.
 
 use super::layout::{Segment, TemplateLayout};
-use super::op::{Code, Op};
-use super::runs::Run;
+use super::op::{Op, OpCode};
+use super::runs::LaneRun;
 
 /// Decoding data of a quick template.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct QuickSequence {
 pub(super) fn find(
     code: &[Op],
     segments: &[Segment],
-    runs: &[Run],
+    runs: &[LaneRun],
     templates: &[TemplateLayout],
 ) -> Vec<Option<Quick>> {
     templates.iter().map(|template| quick(code, segments, runs, template)).collect()
@@ -43,7 +43,7 @@ pub(super) fn find(
 fn quick(
     code: &[Op],
     segments: &[Segment],
-    runs: &[Run],
+    runs: &[LaneRun],
     template: &TemplateLayout,
 ) -> Option<Quick> {
     let segment = &segments[template.segment.index()];
@@ -52,7 +52,7 @@ fn quick(
     let rest = &code[(segment.ops.start + in_run) as usize..segment.ops.end as usize];
     let sequence = match rest {
         [] => None,
-        [length, sequence] if length.code == Code::LengthNone && !length.discard => {
+        [length, sequence] if length.code == OpCode::LengthNone && !length.discard => {
             Some(plain_sequence(segments, runs, run, sequence)?)
         }
         _ => return None,
@@ -74,11 +74,11 @@ fn quick(
 
 fn plain_sequence(
     segments: &[Segment],
-    runs: &[Run],
-    outer: Option<&Run>,
+    runs: &[LaneRun],
+    outer: Option<&LaneRun>,
     op: &Op,
 ) -> Option<QuickSequence> {
-    let segment = segments.get(op.aux as usize).filter(|_| op.code == Code::Sequence)?;
+    let segment = segments.get(op.aux as usize).filter(|_| op.code == OpCode::Sequence)?;
     let index = segment.run?;
     let run = &runs[index as usize];
     let hands_on = outer.is_some_and(|outer| outer.kept != 0 && outer.home == run.home);
@@ -92,6 +92,6 @@ fn plain_sequence(
 }
 
 /// True if the run's lanes need no dictionary entries, or are cached in a home.
-fn is_settled(run: &Run) -> bool {
+fn is_settled(run: &LaneRun) -> bool {
     run.kept == 0 || run.home.is_some()
 }

@@ -14,7 +14,7 @@
 
 use super::compile::{Budget, CompileError};
 use super::layout::{FieldLayout, Segment, Storage};
-use super::op::{Code, Initial, Op, WireType};
+use super::op::{Initial, Op, OpCode, WireType};
 use crate::template::{OperatorKind, Width};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -104,11 +104,11 @@ impl MapLanes {
     }
 }
 
-type Table = [MapLanes; 1 << TABLE_BITS];
+type LaneTable = [MapLanes; 1 << TABLE_BITS];
 
 /// A run of plain fields. Lane sets are bit masks.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct LaneRun {
     /// Number of operations in the run, the first of its segment.
     pub ops: u32,
     /// True if these are all operations of the segment.
@@ -137,8 +137,8 @@ pub(crate) struct Run {
     pub increments: u32,
     pub deltas: u32,
     /// One table per eight bits of the presence map.
-    pub tables: [Arc<Table>; 3],
-    pub more_tables: Vec<Arc<Table>>,
+    pub tables: [Arc<LaneTable>; 3],
+    pub more_tables: Vec<Arc<LaneTable>>,
     /// The value of a lane that is not in the stream is `before & keep + add`.
     pub keep: [u64; LANES_MAX],
     pub add: [u64; LANES_MAX],
@@ -159,11 +159,11 @@ pub(crate) struct Run {
     pub is_alone: bool,
     /// Constants for the SIMD engine.
     #[cfg(vectors)]
-    pub plan: Option<std::sync::Arc<super::plan::Plan>>,
+    pub plan: Option<std::sync::Arc<super::plan::LanePlan>>,
 }
 
-impl Run {
-    fn empty(tables: &mut Tables) -> Self {
+impl LaneRun {
+    fn empty(tables: &mut LaneTables) -> Self {
         Self {
             ops: 0,
             whole: false,
@@ -206,7 +206,7 @@ impl Run {
     /// Returns the memory of the run in bytes, without the shared tables.
     fn bytes(&self) -> usize {
         #[cfg(vectors)]
-        let plan = if self.fits_vectors() { size_of::<super::plan::Plan>() } else { 0 };
+        let plan = if self.fits_vectors() { size_of::<super::plan::LanePlan>() } else { 0 };
         #[cfg(not(vectors))]
         let plan = 0;
         size_of::<Self>() + plan + self.entries.capacity() * size_of::<LaneEntry>()
@@ -265,8 +265,8 @@ pub(super) fn find(
     segments: &mut [Segment],
     fields: &[FieldLayout],
     budget: &mut Budget<'_>,
-) -> Result<Vec<Run>, CompileError> {
-    let (mut runs, mut tables) = (Vec::new(), Tables::default());
+) -> Result<Vec<LaneRun>, CompileError> {
+    let (mut runs, mut tables) = (Vec::new(), LaneTables::default());
     for index in 0..segments.len() {
         let parent = segments[index].parent.map(|parent| &fields[parent.index()].storage);
         if parent == Some(&Storage::Discarded) {
@@ -277,7 +277,7 @@ pub(super) fn find(
         let run = Finder::new(ops, initials, &mut tables).run(&mut tables);
         let Some(mut run) = run else { continue };
         run.index = runs.len() as u32;
-        let new_tables = (tables.0.len() - tables_before) * size_of::<Table>();
+        let new_tables = (tables.0.len() - tables_before) * size_of::<LaneTable>();
         budget.take(segments[index].template, run.bytes() + new_tables)?;
         let owner = owner_of_record(segments, fields, index);
         let end = run.first_slot + run.words;
@@ -291,10 +291,10 @@ pub(super) fn find(
 /// The tables of all runs; equal tables are shared. References that are expanded repeatedly have
 /// equal runs.
 #[derive(Default)]
-struct Tables(HashSet<Arc<Table>>);
+struct LaneTables(HashSet<Arc<LaneTable>>);
 
-impl Tables {
-    fn shared(&mut self, table: Table) -> Arc<Table> {
+impl LaneTables {
+    fn shared(&mut self, table: LaneTable) -> Arc<LaneTable> {
         if let Some(known) = self.0.get(&table) {
             return Arc::clone(known);
         }
@@ -317,13 +317,13 @@ fn owner_of_record(segments: &[Segment], fields: &[FieldLayout], mut index: usiz
 struct Finder<'p> {
     ops: &'p [Op],
     initials: &'p [Initial],
-    run: Run,
+    run: LaneRun,
     /// Effect of each presence-map bit when it is set.
     bits: Vec<MapLanes>,
 }
 
 /// A lane to be added.
-struct Draft<'o> {
+struct RunDraft<'o> {
     op: &'o Op,
     code: LaneCode,
     bias: u64,
@@ -332,11 +332,11 @@ struct Draft<'o> {
 }
 
 impl<'p> Finder<'p> {
-    fn new(ops: &'p [Op], initials: &'p [Initial], tables: &mut Tables) -> Self {
-        Self { ops, initials, run: Run::empty(tables), bits: Vec::new() }
+    fn new(ops: &'p [Op], initials: &'p [Initial], tables: &mut LaneTables) -> Self {
+        Self { ops, initials, run: LaneRun::empty(tables), bits: Vec::new() }
     }
 
-    fn run(mut self, tables: &mut Tables) -> Option<Run> {
+    fn run(mut self, tables: &mut LaneTables) -> Option<LaneRun> {
         let mut at = 0;
         while let Some(taken) = self.ops.get(at).and_then(|op| self.take(op, self.ops.get(at + 1)))
         {
@@ -360,7 +360,7 @@ impl<'p> Finder<'p> {
 
     /// Adds the lanes of an operation and returns the number of operations used.
     fn take(&mut self, op: &'p Op, next: Option<&'p Op>) -> Option<usize> {
-        if op.code == Code::Constant {
+        if op.code == OpCode::Constant {
             return Some(1);
         }
         let parts = next.filter(|_| is_exponent(op));
@@ -380,26 +380,26 @@ impl<'p> Finder<'p> {
         match op.code {
             _ if is_exponent(op) => {
                 let mantissa =
-                    next.filter(|op| matches!(op.code, Code::Mantissa | Code::MantissaDelta))?;
+                    next.filter(|op| matches!(op.code, OpCode::Mantissa | OpCode::MantissaDelta))?;
                 self.parts(op, mantissa).map(|()| 2)
             }
-            Code::Decimal => self.whole_decimal(op).map(|()| 1),
-            Code::ConstantOptional => self.optional_constant(op).map(|()| 1),
-            Code::Mantissa
-            | Code::MantissaDelta
-            | Code::Constant
-            | Code::Length
-            | Code::LengthNone
-            | Code::Sequence
-            | Code::Group
-            | Code::GroupOptional
-            | Code::DynamicRef
-            | Code::NextPresenceWord
-            | Code::CheckEntryType => None,
+            OpCode::Decimal => self.whole_decimal(op).map(|()| 1),
+            OpCode::ConstantOptional => self.optional_constant(op).map(|()| 1),
+            OpCode::Mantissa
+            | OpCode::MantissaDelta
+            | OpCode::Constant
+            | OpCode::Length
+            | OpCode::LengthNone
+            | OpCode::Sequence
+            | OpCode::Group
+            | OpCode::GroupOptional
+            | OpCode::DynamicRef
+            | OpCode::NextPresenceWord
+            | OpCode::CheckEntryType => None,
             _ => {
                 let (bias, limit) = range(op)?;
                 let code = lane_code(op)?;
-                self.add(Draft { op, code, bias, limit, required: !op.optional }).map(|()| 1)
+                self.add(RunDraft { op, code, bias, limit, required: !op.optional }).map(|()| 1)
             }
         }
     }
@@ -435,8 +435,8 @@ impl<'p> Finder<'p> {
             _ => lane_code(mantissa)?,
         };
         let (bias, limit) = range(mantissa)?;
-        self.add(Draft { op: exponent, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
-        self.add(Draft { op: mantissa, code: mantissa_code, bias, limit, required })?;
+        self.add(RunDraft { op: exponent, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
+        self.add(RunDraft { op: mantissa, code: mantissa_code, bias, limit, required })?;
         // The mantissa is absent if the exponent is.
         let can_be_absent = exponent.operator == K::Default && exponent.optional && !initial.given;
         if can_be_absent {
@@ -454,8 +454,8 @@ impl<'p> Finder<'p> {
         }
         let code = if op.optional { LaneCode::ExponentNullable } else { LaneCode::Signed };
         let required = !op.optional;
-        self.add(Draft { op, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
-        self.add(Draft { op, code: LaneCode::Signed, bias: 0, limit: u64::MAX, required })
+        self.add(RunDraft { op, code, bias: EXPONENT.0, limit: EXPONENT.1, required })?;
+        self.add(RunDraft { op, code: LaneCode::Signed, bias: 0, limit: u64::MAX, required })
     }
 
     fn optional_constant(&mut self, op: &'p Op) -> Option<()> {
@@ -463,13 +463,13 @@ impl<'p> Finder<'p> {
             return None;
         }
         let draft =
-            Draft { op, code: LaneCode::Constant, bias: 0, limit: u64::MAX, required: false };
+            RunDraft { op, code: LaneCode::Constant, bias: 0, limit: u64::MAX, required: false };
         self.add(draft)
     }
 
-    fn add(&mut self, draft: Draft<'p>) -> Option<()> {
+    fn add(&mut self, draft: RunDraft<'p>) -> Option<()> {
         use OperatorKind as K;
-        let Draft { op, code, bias, limit, required } = draft;
+        let RunDraft { op, code, bias, limit, required } = draft;
         let initial = &self.initials[op.initial as usize];
         let text = op.wire == WireType::Ascii;
         let word = match initial.short {
@@ -543,7 +543,7 @@ impl<'p> Finder<'p> {
     }
 }
 
-fn table(bits: &[MapLanes]) -> Table {
+fn table(bits: &[MapLanes]) -> LaneTable {
     let mut table = [MapLanes::default(); 1 << TABLE_BITS];
     for (index, entry) in table.iter_mut().enumerate() {
         for (place, bit) in bits.iter().enumerate() {
@@ -562,7 +562,7 @@ fn has_lane(op: &Op) -> bool {
 }
 
 fn is_exponent(op: &Op) -> bool {
-    matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
+    matches!(op.code, OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional)
 }
 
 fn is_decimal(op: &Op) -> bool {
@@ -575,7 +575,7 @@ fn uses_entry(op: &Op) -> bool {
 
 /// True if a lane of the run already uses the operation's entry. Lanes are computed in parallel, so
 /// one cannot pass its value to another.
-fn shares_entry(run: &Run, op: &Op) -> bool {
+fn shares_entry(run: &LaneRun, op: &Op) -> bool {
     uses_entry(op) && run.entries.iter().any(|known| known.entry == op.entry)
 }
 

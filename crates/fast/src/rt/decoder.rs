@@ -7,7 +7,7 @@ use super::facts::Templates;
 use super::kernel::{Kernel, Portable};
 use super::lanes::Sequences;
 use super::link::{LinkError, Links};
-use super::packet::{PADDED_LEN, Packet, Padded};
+use super::packet::{PADDED_LEN, Packet, PaddedPacket};
 use super::state::sealed::Handover;
 use super::visit::Building;
 use crate::EngineUnderTest;
@@ -52,7 +52,7 @@ struct Engines<T: Templates> {
     is_dynamic_used: bool,
     /// True if the dynamic engine's last message was converted to the module's structs.
     is_filled: bool,
-    padded: Padded,
+    padded: PaddedPacket,
     extracting: Option<Extracting>,
 }
 
@@ -137,7 +137,7 @@ impl<T: Templates> Decoder<T> {
             left_over: 0,
             is_dynamic_used: false,
             is_filled: false,
-            padded: Padded::default(),
+            padded: PaddedPacket::default(),
             extracting: Extracting::detect().filter(|_| engine != EngineUnderTest::Portable),
         };
         Ok(Self { engines, messages: T::Messages::default(), copy: None })
@@ -478,7 +478,7 @@ impl<T: Templates> Engines<T> {
 
     /// Returns the index in the set of the message's template, if it can be determined.
     fn peek(&mut self, input: &[u8]) -> Option<usize> {
-        let mut padded = Padded::default();
+        let mut padded = PaddedPacket::default();
         let buffer = if input.len() < PADDED_LEN { padded.copy(input) } else { input };
         let mut cursor = Cursor::new(buffer, Portable)?;
         let map = cursor.wide_map::<1>(&mut self.context)?;

@@ -5,7 +5,7 @@
 //!
 //! Spec: FAST 1.1 §10.
 
-use super::ahead::space::{Mark, PIECE, Space};
+use super::ahead::space::{PIECE, Space, SpaceMark};
 use super::context::Context;
 use super::kernel::{Kernel, Outgoing, Portable};
 use super::text::{Charset, Text};
@@ -388,14 +388,14 @@ impl<'o, K: Kernel> Output<'o, K> {
 /// The first byte of a presence map: its bits are not yet known, its stop bit is.
 #[derive(Debug)]
 pub struct FirstByte<'o> {
-    at: Mark<'o>,
+    at: SpaceMark<'o>,
     stop: u8,
 }
 
 /// A reserved presence map before its fields, to be filled bit by bit.
 #[derive(Debug)]
 pub struct OpenMap<'o> {
-    start: Mark<'o>,
+    start: SpaceMark<'o>,
     /// Reserved bytes.
     len: usize,
     /// Byte of the next bit, and the bit's position in it.

@@ -1,6 +1,6 @@
 //! Encodes with a generated module, and with the dynamic engine what the module does not support.
 
-use super::Room;
+use super::OutputRoom;
 use super::context::Context;
 use super::encode::Output;
 use super::extract::Extracting;
@@ -32,7 +32,7 @@ pub struct Encoder<T: Templates> {
     links: Links,
     state: T::State,
     context: Context,
-    room: Room,
+    room: OutputRoom,
     /// Larger buffer to retry messages in.
     ample: Vec<u8>,
     options: EncoderOptions,
@@ -85,7 +85,7 @@ impl<T: Templates> Encoder<T> {
             builder: MessageBuilder::with_limits(program.clone(), UNLIMITED),
             dynamic: Dynamic::with_options(program, options),
             state: T::state(),
-            room: Room::new(ROOM_BYTES),
+            room: OutputRoom::new(ROOM_BYTES),
             ample: Vec::new(),
             links,
             options,
@@ -143,7 +143,7 @@ impl<T: Templates> Encoder<T> {
     fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
         let mut ample = std::mem::take(&mut self.ample);
         ample.clear();
-        let room = std::mem::replace(&mut self.room, Room::new(AMPLE_BYTES));
+        let room = std::mem::replace(&mut self.room, OutputRoom::new(AMPLE_BYTES));
         let len = self.run(message, &mut ample);
         self.room = room;
         let encoded = match len {

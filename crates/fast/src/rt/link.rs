@@ -3,7 +3,7 @@
 use super::facts::Templates;
 use super::plan::ModulePlan;
 use super::state::{LastTemplate, Previous, sealed::Handover};
-use crate::dictionary::{Dictionary, EntryState};
+use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::program::Program;
 use crate::rt::facts::{EntryFacts, ValueKind};
 use crate::template::Signature;
@@ -167,7 +167,7 @@ impl Links {
         &self,
         index: Option<usize>,
         state: &T::State,
-        dictionary: &mut Dictionary,
+        dictionary: &mut DictionaryEntries,
     ) {
         dictionary.set_last(self.last_index(state.last()));
         for &(module, program) in self.entries(index) {
@@ -189,7 +189,7 @@ impl Links {
         &self,
         index: Option<usize>,
         state: &mut T::State,
-        dictionary: &Dictionary,
+        dictionary: &DictionaryEntries,
     ) {
         state.set_last(self.last_template(dictionary.last_template()));
         for &(module, program) in self.entries(index) {

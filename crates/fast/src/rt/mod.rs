@@ -53,7 +53,7 @@ use slices as ahead;
 use window as ahead;
 
 pub use crate::program::LaneKind;
-pub(crate) use ahead::space::{Room, Space};
+pub(crate) use ahead::space::{OutputRoom, Space};
 pub use context::Context;
 pub use cursor::{Bits, Cursor, WideBits, seldom};
 pub use decimal::exponent;

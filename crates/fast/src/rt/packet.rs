@@ -78,15 +78,15 @@ const ROOM: usize = PADDED_LEN + BYTES_MIN;
 
 /// Buffer for a short packet, with as many bytes after it as a read may access.
 #[derive(Clone, Debug)]
-pub(super) struct Padded([u8; ROOM]);
+pub(super) struct PaddedPacket([u8; ROOM]);
 
-impl Default for Padded {
+impl Default for PaddedPacket {
     fn default() -> Self {
         Self([0; ROOM])
     }
 }
 
-impl Padded {
+impl PaddedPacket {
     /// Returns a copy of the bytes, at most `PADDED_LEN`, followed by other bytes.
     #[inline(always)]
     pub(super) fn copy(&mut self, bytes: &[u8]) -> &[u8] {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn short_packets_are_copied_whole() {
         let bytes: Vec<u8> = (0..PADDED_LEN as u32).map(|byte| byte as u8).collect();
-        let mut padded = Padded::default();
+        let mut padded = PaddedPacket::default();
         for len in 0..PADDED_LEN {
             let copy = padded.copy(&bytes[..len]);
             assert_eq!(&copy[..len], &bytes[..len]);

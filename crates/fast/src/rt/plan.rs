@@ -106,7 +106,7 @@ impl<'p> ModulePlan<'p> {
     pub fn of(program: &'p Program) -> Self {
         let set = program.set();
         let entries = EntryNumbers::of(set);
-        let mut planner = Planner { program, set, entries: &entries, around: None };
+        let mut planner = ModulePlanner { program, set, entries: &entries, around: None };
         let templates = set.templates().iter().zip(program.templates());
         let templates = templates
             .map(|(template, layout)| {
@@ -177,14 +177,14 @@ impl Body<'_> {
     }
 }
 
-struct Planner<'p, 'e> {
+struct ModulePlanner<'p, 'e> {
     program: &'p Program,
     set: &'p TemplateSet,
     entries: &'e EntryNumbers,
     around: Option<&'p Name>,
 }
 
-impl<'p> Planner<'p, '_> {
+impl<'p> ModulePlanner<'p, '_> {
     fn body(&mut self, instructions: &'p [Instruction], segment: SegmentRef) -> Body<'p> {
         let mut fields = Vec::new();
         self.fields(instructions, segment, &mut fields);

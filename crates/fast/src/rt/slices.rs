@@ -24,8 +24,8 @@ impl<'b> Ahead<'b> {
 
     /// Returns the bytes that one read may access; `None` if fewer are left.
     #[inline(always)]
-    pub(super) fn window(self) -> Option<Window<'b>> {
-        self.0.first_chunk().map(|bytes| Window { bytes, all: self.0 })
+    pub(super) fn window(self) -> Option<ByteWindow<'b>> {
+        self.0.first_chunk().map(|bytes| ByteWindow { bytes, all: self.0 })
     }
 
     /// Returns all bytes to the end.
@@ -44,12 +44,12 @@ impl<'b> Ahead<'b> {
 
 /// The next bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window<'b> {
+pub(super) struct ByteWindow<'b> {
     bytes: &'b [u8; WINDOW],
     all: &'b [u8],
 }
 
-impl<'b> Window<'b> {
+impl<'b> ByteWindow<'b> {
     /// Returns the bytes.
     #[inline(always)]
     pub(super) fn bytes(self) -> &'b [u8; WINDOW] {

@@ -39,7 +39,7 @@ impl Slot {
 /// Buffer of a long previous value. `before` is the value before the message, if the message
 /// changed it.
 #[derive(Clone, Debug, Default)]
-struct Buffer {
+struct LongValues {
     now: Vec<u8>,
     before: Vec<u8>,
     /// Number of the message for which `before` was saved.
@@ -55,14 +55,14 @@ mod is {
 }
 
 /// Value of a field that is not in the stream.
-pub(super) struct Before {
+pub(super) struct StateBefore {
     /// The value.
     pub(super) value: u64,
     /// Top bit set if there is a value.
     flag: u8,
 }
 
-impl Before {
+impl StateBefore {
     /// True if there is a value, in the stream or from before.
     #[inline(always)]
     pub(super) fn is_there(&self, sent: u8) -> bool {
@@ -82,7 +82,7 @@ pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     tags: [u8; TAGS],
     /// True if nothing was assigned since the last reset.
     is_fresh: bool,
-    buffers: Vec<Buffer>,
+    buffers: Vec<LongValues>,
     message: u64,
     /// The last template, as [`LastTemplate::word`].
     last_template: u64,
@@ -138,7 +138,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
             states: [is::UNDEFINED; ENTRIES],
             tags: [0; TAGS],
             is_fresh: true,
-            buffers: vec![Buffer::default(); buffers],
+            buffers: vec![LongValues::default(); buffers],
             message: 1,
             last_template: LastTemplate::Undefined.word(),
         }
@@ -310,19 +310,19 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         slot: Slot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
-    ) -> Before {
+    ) -> StateBefore {
         if P::IS_FRESH {
             let flag = if initial.is_some() { is::ASSIGNED } else { is::EMPTY };
-            return Before { value: initial.unwrap_or_default(), flag };
+            return StateBefore { value: initial.unwrap_or_default(), flag };
         }
         let value = next(self.word(slot));
         if P::IS_WARM {
-            return Before { value, flag: is::ASSIGNED };
+            return StateBefore { value, flag: is::ASSIGNED };
         }
         let state = self.states[slot.entry];
         match initial {
-            None => Before { value, flag: state },
-            Some(initial) => Before {
+            None => StateBefore { value, flag: state },
+            Some(initial) => StateBefore {
                 value: select_unpredictable(state == is::UNDEFINED, initial, value),
                 flag: state << 1,
             },

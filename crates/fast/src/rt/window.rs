@@ -41,8 +41,8 @@ impl<'b> Ahead<'b> {
 
     /// Returns the bytes that one read may access; `None` if fewer are left.
     #[inline(always)]
-    pub(super) fn window(self) -> Option<Window<'b>> {
-        (self.at.as_ptr().cast_const() <= self.fence).then_some(Window(self))
+    pub(super) fn window(self) -> Option<ByteWindow<'b>> {
+        (self.at.as_ptr().cast_const() <= self.fence).then_some(ByteWindow(self))
     }
 
     /// Returns all bytes to the end.
@@ -65,9 +65,9 @@ impl<'b> Ahead<'b> {
 
 /// The next `WINDOW` bytes: `at` is not past `fence`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window<'b>(Ahead<'b>);
+pub(super) struct ByteWindow<'b>(Ahead<'b>);
 
-impl<'b> Window<'b> {
+impl<'b> ByteWindow<'b> {
     /// Returns the bytes.
     #[inline(always)]
     pub(super) fn bytes(self) -> &'b [u8; WINDOW] {

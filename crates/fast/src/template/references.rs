@@ -7,7 +7,7 @@ use crate::code::Code;
 use std::collections::HashMap;
 
 /// Size of a template without references, and the templates it references, with their depth.
-struct Outline {
+struct ReferenceOutline {
     instructions: usize,
     depth: usize,
     references: Vec<TemplateReference>,
@@ -35,7 +35,7 @@ pub(crate) fn check(
         return Vec::new();
     }
     check_identifiers(templates, errors);
-    let outlines: Vec<Outline> =
+    let outlines: Vec<ReferenceOutline> =
         templates.iter().map(|template| outline(template, templates, errors)).collect();
     let order = sort(templates, &outlines, errors);
     check_size(templates, &outlines, &order, limits, errors);
@@ -65,8 +65,12 @@ fn check_identifiers(templates: &[Template], errors: &mut ErrorList) {
     }
 }
 
-fn outline(template: &Template, templates: &[Template], errors: &mut ErrorList) -> Outline {
-    let mut outline = Outline { instructions: 0, depth: 0, references: Vec::new() };
+fn outline(
+    template: &Template,
+    templates: &[Template],
+    errors: &mut ErrorList,
+) -> ReferenceOutline {
+    let mut outline = ReferenceOutline { instructions: 0, depth: 0, references: Vec::new() };
     let mut pending: Vec<(&[Instruction], usize)> = vec![(&template.instructions, 1)];
     while let Some((instructions, depth)) = pending.pop() {
         outline.instructions = outline.instructions.saturating_add(instructions.len());
@@ -106,7 +110,11 @@ enum OutlineVisit {
 }
 
 /// Depth-first search without recursion: a chain of references can be as long as the set.
-fn sort(templates: &[Template], outlines: &[Outline], errors: &mut ErrorList) -> Vec<usize> {
+fn sort(
+    templates: &[Template],
+    outlines: &[ReferenceOutline],
+    errors: &mut ErrorList,
+) -> Vec<usize> {
     let mut state = vec![OutlineVisit::New; outlines.len()];
     let mut order = Vec::with_capacity(outlines.len());
     let mut path: Vec<(usize, usize)> = Vec::new();
@@ -154,7 +162,7 @@ fn cycle(templates: &[Template], index: usize, reference: &TemplateReference) ->
 
 fn check_size(
     templates: &[Template],
-    outlines: &[Outline],
+    outlines: &[ReferenceOutline],
     order: &[usize],
     limits: &ParseLimits,
     errors: &mut ErrorList,

@@ -1,6 +1,6 @@
 //! FAST: dynamic and generated decoders and encoders on the simulated exchange's feeds.
 
-use super::{MESSAGES, Pass};
+use super::{KernelPass, MESSAGES};
 use std::hint::black_box;
 use std::sync::Arc;
 use tickwire_exchange::{Generator, Options};
@@ -11,7 +11,7 @@ use tickwire_fast::{
 };
 
 /// A feed of the simulated exchange.
-struct Feed {
+struct KernelFeed {
     program: Arc<Program>,
     packets: Vec<Vec<u8>>,
 }
@@ -19,7 +19,7 @@ struct Feed {
 const DECODES: &str = "the exchange's packets decode";
 const ENCODES: &str = "what was decoded can be encoded";
 
-impl Feed {
+impl KernelFeed {
     fn of(options: &Options) -> Result<Self, String> {
         let options = Options { messages: MESSAGES, ..options.clone() };
         let failed = |error: tickwire_exchange::Error| error.to_string();
@@ -61,24 +61,25 @@ fn encoding() -> EncoderOptions {
     EncoderOptions::default().reset(ResetPolicy::Message)
 }
 
-pub(super) fn decode(options: &Options) -> Result<Pass, String> {
-    let feed = Feed::of(options)?;
-    let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
+pub(super) fn decode(options: &Options) -> Result<KernelPass, String> {
+    let feed = KernelFeed::of(options)?;
+    let mut decoder = Decoder::with_options(feed.program.clone(), KernelFeed::options());
     Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
 }
 
 /// Decodes by machine code alone, where it is built; elsewhere by portable code.
-pub(super) fn decode_compiled(options: &Options) -> Result<Pass, String> {
-    let feed = Feed::of(options)?;
-    let options = Feed::options().engine_under_test(EngineUnderTest::MachineCode);
+pub(super) fn decode_compiled(options: &Options) -> Result<KernelPass, String> {
+    let feed = KernelFeed::of(options)?;
+    let options = KernelFeed::options().engine_under_test(EngineUnderTest::MachineCode);
     let mut decoder = Decoder::with_options(feed.program.clone(), options);
     Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
 }
 
-pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<Pass, String> {
-    let feed = Feed::of(options)?;
-    let mut decoder = generated::Decoder::<T>::with_options(feed.program.clone(), Feed::options())
-        .map_err(|error| error.to_string())?;
+pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<KernelPass, String> {
+    let feed = KernelFeed::of(options)?;
+    let mut decoder =
+        generated::Decoder::<T>::with_options(feed.program.clone(), KernelFeed::options())
+            .map_err(|error| error.to_string())?;
     Ok(Box::new(move || {
         for packet in &feed.packets {
             decoder.begin_packet();
@@ -92,8 +93,8 @@ pub(super) fn decode_generated<T: Templates>(options: &Options) -> Result<Pass, 
     }))
 }
 
-pub(super) fn encode(options: &Options) -> Result<Pass, String> {
-    let feed = Feed::of(options)?;
+pub(super) fn encode(options: &Options) -> Result<KernelPass, String> {
+    let feed = KernelFeed::of(options)?;
     let messages = feed.messages();
     let mut encoder = Encoder::with_options(feed.program, encoding());
     let mut out = Vec::new();
@@ -106,8 +107,8 @@ pub(super) fn encode(options: &Options) -> Result<Pass, String> {
     }))
 }
 
-pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<Pass, String> {
-    let feed = Feed::of(options)?;
+pub(super) fn encode_generated<T: Templates>(options: &Options) -> Result<KernelPass, String> {
+    let feed = KernelFeed::of(options)?;
     let number = |index: usize| {
         let id = feed.program.templates()[index].id.map(|id| id.0);
         T::TEMPLATES.iter().position(|template| template.id == id)

@@ -1,6 +1,6 @@
 //! FIX: an order and an execution report, parsed and encoded.
 
-use super::{MESSAGES, Pass};
+use super::{KernelPass, MESSAGES};
 use std::hint::black_box;
 use tickwire_fix::{Engine, Reader};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, NewOrderSingle};
@@ -22,7 +22,7 @@ fn framed(body: &str) -> Vec<u8> {
 }
 
 /// Parses all fields and verifies BodyLength and CheckSum.
-pub(super) fn parse(body: &str) -> Result<Pass, String> {
+pub(super) fn parse(body: &str) -> Result<KernelPass, String> {
     let bytes = framed(body);
     let mut reader = Reader::new().engine(Engine::portable());
     Ok(Box::new(move || {
@@ -36,7 +36,7 @@ pub(super) fn parse(body: &str) -> Result<Pass, String> {
 /// Defines a kernel that encodes a typed message.
 macro_rules! encode {
     ($name:ident, $type:ident, $body:expr) => {
-        pub(super) fn $name() -> Result<Pass, String> {
+        pub(super) fn $name() -> Result<KernelPass, String> {
             let bytes: &'static [u8] = framed($body).leak();
             let failed = |error: tickwire_fix::Error| error.to_string();
             let reader = Box::leak(Box::new(Reader::new().engine(Engine::portable())));

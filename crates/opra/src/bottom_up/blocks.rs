@@ -8,7 +8,7 @@
 use std::hint::black_box;
 
 use super::portable::{
-    LEAD, MAP_BYTES_MAX, WINDOW_BYTES, Window, five_bytes, integer, next_field, presence_map,
+    BlockWindow, LEAD, MAP_BYTES_MAX, WINDOW_BYTES, five_bytes, integer, next_field, presence_map,
     stop_mask,
 };
 use crate::generate::Random;
@@ -91,7 +91,7 @@ impl Block {
 /// A block with data to work on.
 pub struct Kernel {
     block: Block,
-    windows: Vec<Window>,
+    windows: Vec<BlockWindow>,
     /// Presence map and stop bits of each message.
     masks: Vec<(u64, u64)>,
     fields: u64,

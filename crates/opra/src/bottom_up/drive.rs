@@ -3,7 +3,7 @@
 use super::portable::State;
 use super::tables::base_of;
 use super::{Decoder, Padded};
-use crate::packet::{Frame, frame};
+use crate::packet::{PacketFrame, frame};
 use crate::record::Record;
 use crate::reference;
 use crate::{Error, Field, Message, Summary, Version};
@@ -36,7 +36,7 @@ pub(crate) struct Job<'a> {
 pub(crate) fn run(
     decoder: &mut Decoder,
     job: Job<'_>,
-    engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,
+    engine: impl Fn(&Padded, PacketFrame, &mut State, &mut Record) -> Outcome,
     mut visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
     let Decoder { record, entries, padded, .. } = decoder;
@@ -81,7 +81,7 @@ pub(crate) mod tests {
     /// Decodes a trace. Returns the number of messages that the engine decoded, called unusual, and
     /// called wrong.
     pub(crate) fn outcomes(
-        engine: impl Fn(&Padded, Frame, &mut State, &mut Record) -> Outcome,
+        engine: impl Fn(&Padded, PacketFrame, &mut State, &mut Record) -> Outcome,
     ) -> [u32; 3] {
         let counts = [const { Cell::new(0) }; 3];
         let mut decoder = Decoder::new();

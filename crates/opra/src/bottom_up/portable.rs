@@ -7,7 +7,7 @@ use super::drive::{LEN_MAX, Outcome};
 use super::tables::{BASE, message_fields};
 use crate::Field;
 use crate::field::SLOTS_V2;
-use crate::packet::Frame;
+use crate::packet::PacketFrame;
 use crate::record::{Record, lane};
 
 /// Bytes before a message in its window: an eight-byte word that ends at the first byte begins
@@ -17,11 +17,11 @@ pub(super) const LEAD: usize = 7;
 pub(super) const WINDOW_BYTES: usize = LEAD + 64 + 1;
 
 /// A message with the bytes around it.
-pub(super) type Window = [u8; WINDOW_BYTES];
+pub(super) type BlockWindow = [u8; WINDOW_BYTES];
 
 /// Returns the window of the message that begins at `start`.
 #[inline(always)]
-fn window(padded: &Padded, start: usize) -> Option<&Window> {
+fn window(padded: &Padded, start: usize) -> Option<&BlockWindow> {
     // A message begins after a header of 15 bytes and within 65535 bytes, so the mask never changes
     // the origin.
     let origin = start.wrapping_sub(LEAD) & 0xFFFF;
@@ -32,7 +32,7 @@ fn window(padded: &Padded, start: usize) -> Option<&Window> {
 #[inline(always)]
 pub(super) fn message(
     padded: &Padded,
-    frame: Frame,
+    frame: PacketFrame,
     state: &mut State,
     record: &mut Record,
 ) -> Outcome {
@@ -45,7 +45,7 @@ pub(super) fn message(
         return Outcome::Unusual;
     }
     let present = presence_map(window, pmap_last);
-    fields(&Items { window, stops, len, pmap_last, present }, state, record)
+    fields(&BlockItems { window, stops, len, pmap_last, present }, state, record)
 }
 
 /// State carried from message to message.
@@ -69,7 +69,7 @@ impl State {
 #[inline(always)]
 pub(crate) fn decode_items(
     padded: &Padded,
-    frame: Frame,
+    frame: PacketFrame,
     pmap_last: usize,
     state: &mut State,
     record: &mut Record,
@@ -78,16 +78,16 @@ pub(crate) fn decode_items(
         Some(window) if pmap_last < MAP_BYTES_MAX => {
             let present = presence_map(window, pmap_last);
             let (stops, len) = (stop_mask(window), frame.end - frame.start);
-            fields(&Items { window, stops, len, pmap_last, present }, state, record)
+            fields(&BlockItems { window, stops, len, pmap_last, present }, state, record)
         }
         _ => Outcome::Unusual,
     }
 }
 
 /// A message with its masks.
-struct Items<'a> {
+struct BlockItems<'a> {
     /// The message.
-    window: &'a Window,
+    window: &'a BlockWindow,
     /// Its [`stop_mask`].
     stops: u64,
     /// Its length in bytes.
@@ -100,8 +100,8 @@ struct Items<'a> {
 
 /// Decodes the fields of a message into `record`.
 #[inline(always)]
-fn fields(items: &Items<'_>, state: &mut State, record: &mut Record) -> Outcome {
-    let &Items { window, stops, len, pmap_last, present } = items;
+fn fields(items: &BlockItems<'_>, state: &mut State, record: &mut Record) -> Outcome {
+    let &BlockItems { window, stops, len, pmap_last, present } = items;
     if len > LEN_MAX {
         return Outcome::Unusual;
     }
@@ -155,7 +155,7 @@ const NO_SLOT: usize = 63;
 // rather than the presence bits because the stops are known sooner, and so the loop's exit is.
 #[inline(never)]
 fn store_numbers(
-    window: &Window,
+    window: &BlockWindow,
     mut stops: u64,
     mut previous: usize,
     mut present: u64,
@@ -184,7 +184,7 @@ pub(super) fn next_field(present: &mut u64, stops: &mut u64) -> Option<(usize, u
 
 /// Returns the low 28 bits of the item of `len` bytes that ends at byte `last` of the message.
 #[inline(always)]
-pub(super) fn integer(window: &Window, last: usize, len: usize) -> u32 {
+pub(super) fn integer(window: &BlockWindow, last: usize, len: usize) -> u32 {
     // The word's last byte is the item's last byte, so the item is the low end of the word.
     let bytes = window.get(LEAD + last - 3..).and_then(|bytes| bytes.first_chunk::<4>());
     let word = bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
@@ -194,7 +194,7 @@ pub(super) fn integer(window: &Window, last: usize, len: usize) -> u32 {
 /// Returns the value of the item of `len` bytes, at most five, that ends at byte `last` of the
 /// message. `low` are its low 28 bits.
 #[inline(always)]
-pub(super) fn five_bytes(window: &Window, last: usize, len: usize, low: u32) -> u64 {
+pub(super) fn five_bytes(window: &BlockWindow, last: usize, len: usize, low: u32) -> u64 {
     let is_long = u64::from(len == 5);
     // The first of five bytes. The index is valid because the window has seven bytes before the
     // message.
@@ -205,7 +205,7 @@ pub(super) fn five_bytes(window: &Window, last: usize, len: usize, low: u32) -> 
 /// Stores sequence number and symbol, which may have five bytes. Returns a mask of the first bytes
 /// of those that have.
 #[inline(always)]
-fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
+fn store_words(items: &BlockItems<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 {
     // Selects by mask rather than by branch: the presence of a symbol is hard to predict.
     let (value, len, begin) = word(items, lasts, &record.numbers, Field::Symbol);
     let keep = (items.present >> Field::Symbol as u8 & 1).wrapping_sub(1);
@@ -225,7 +225,12 @@ fn store_words(items: &Items<'_>, lasts: &[u8; 64], record: &mut Record) -> u64 
 /// Returns the value of a present field of at most five bytes, its length, and, if it has five
 /// bytes, the bit of its first byte.
 #[inline(always)]
-fn word(items: &Items<'_>, lasts: &[u8; 64], numbers: &[u32; 64], field: Field) -> (u64, u64, u64) {
+fn word(
+    items: &BlockItems<'_>,
+    lasts: &[u8; 64],
+    numbers: &[u32; 64],
+    field: Field,
+) -> (u64, u64, u64) {
     let last = usize::from(lasts[field as usize] & 63);
     // The previous item ends at the last stop below, which is the presence map's if there is no
     // other.
@@ -272,7 +277,7 @@ static SLOTS_OF_BYTE: [[u64; 128]; MAP_BYTES_MAX] = {
 /// Decodes the presence map that ends at byte `last` of the message, one of the first
 /// [`MAP_BYTES_MAX`]: slot n becomes bit n.
 #[inline(always)]
-pub(super) fn presence_map(window: &Window, last: usize) -> u64 {
+pub(super) fn presence_map(window: &BlockWindow, last: usize) -> u64 {
     // Looks up all bytes and masks the result afterwards, so that the loads do not depend on the
     // length.
     let bytes = window[LEAD..].iter().zip(&SLOTS_OF_BYTE);
@@ -291,7 +296,7 @@ fn long_items(no_stops: u64) -> u64 {
 
 /// Returns the stop bits of the 64 bytes from the message's start: byte n becomes bit n.
 #[inline(always)]
-pub(super) fn stop_mask(window: &Window) -> u64 {
+pub(super) fn stop_mask(window: &BlockWindow) -> u64 {
     match window[LEAD..].first_chunk::<64>() {
         #[cfg(target_arch = "x86_64")]
         Some(bytes) => crate::x86::stop_mask(bytes),

@@ -85,7 +85,7 @@ impl Walker {
     ///
     /// The packet does not fit the grammar.
     pub fn walk(&self, packet: &[u8]) -> Result<usize, RunError> {
-        let mut host = Walk { last: packet.len().saturating_sub(1) };
+        let mut host = PartWalk { last: packet.len().saturating_sub(1) };
         match (&self.machine, self.fields) {
             (Some(machine), _) => machine.run(packet, &mut host),
             (None, Fields::Run) => opra2::run(packet, &mut host),
@@ -95,12 +95,12 @@ impl Walker {
 }
 
 /// Accepts every call and ignores it.
-struct Walk {
+struct PartWalk {
     /// Offset of the last byte of the packet.
     last: usize,
 }
 
-impl Host for Walk {
+impl Host for PartWalk {
     #[inline(always)]
     fn execute(
         &mut self,
@@ -261,7 +261,7 @@ impl Host for Writer {
         offset: usize,
     ) -> Result<ActionValue, ActionError> {
         self.push(Method::Execute, action, bytes, offset);
-        Walk { last: self.last }.execute(action, bytes, offset)
+        PartWalk { last: self.last }.execute(action, bytes, offset)
     }
 
     fn execute_stop_bit(

@@ -3,7 +3,7 @@
 use tickwire_dsparser::{ActionError, ActionId, ActionValue, Host};
 
 use super::{ACTION_FIELD, ACTION_PMAP, MESSAGE_LENGTH, REFUSED, message_end};
-use crate::packet::Frame;
+use crate::packet::PacketFrame;
 use crate::record::Record;
 use crate::{Entry, Message, Summary, Version, reference};
 
@@ -64,7 +64,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
 
     fn message(&mut self) -> Result<(), ActionError> {
         let index = self.summary.messages;
-        let frame = Frame { index: index as usize, start: self.start, end: self.end };
+        let frame = PacketFrame { index: index as usize, start: self.start, end: self.end };
         let version = Version::V1;
         reference::decode_message(self.packet, frame, version, self.record, self.entries)
             .map_err(|_| REFUSED)?;

@@ -19,7 +19,7 @@ use crate::bottom_up::{
     self, BASE, Decoder, Job, LEN_MAX, Outcome, PADDING_BYTES, Padded, message_fields,
 };
 use crate::field::PRESENCE_MAP_BYTES_MAX;
-use crate::packet::{Frame, PACKET_BYTES_MAX};
+use crate::packet::{PACKET_BYTES_MAX, PacketFrame};
 use crate::record::{Record, lane};
 use crate::{Error, Field, Message, Summary};
 
@@ -97,8 +97,8 @@ const _: () = assert!(PADDING_BYTES >= 64 && size_of::<Padded>() >= PACKET_BYTES
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn message(padded: &Padded, frame: Frame, base: &mut u64, record: &mut Record) -> Outcome {
-    let Frame { start, end, .. } = frame;
+fn message(padded: &Padded, frame: PacketFrame, base: &mut u64, record: &mut Record) -> Outcome {
+    let PacketFrame { start, end, .. } = frame;
     let len = end - start;
     if len > LEN_MAX {
         return Outcome::Unusual;

@@ -3,7 +3,7 @@
 use super::super::wide::{WideCall, WideKernel};
 use super::message::MessageCall;
 use super::record::{load, store};
-use crate::program::Plan;
+use crate::program::LanePlan;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, BlockArg, InstBuilder, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
@@ -12,19 +12,19 @@ use std::mem::offset_of;
 
 /// Plan with which the SIMD engine decodes the entries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Vectors {
+pub(super) struct VectorCall {
     pub kernel: WideKernel,
     /// Valid as long as the code.
-    pub plan: *const Plan,
+    pub plan: *const LanePlan,
     /// True if the plan has the lanes of undefined entries.
     pub has_fresh: bool,
 }
 
 /// Emits the call of the SIMD engine, if enabled for this message; jumps to `done` if it decoded
-/// the entries. `start` is as in [`Frame::repeated`](super::record::Frame::repeated).
+/// the entries. `start` is as in [`EntryFrame::repeated`](super::record::EntryFrame::repeated).
 pub(super) fn by_vectors(
     b: &mut FunctionBuilder<'_>,
-    vectors: &Vectors,
+    vectors: &VectorCall,
     call: Value,
     (start, there): ([Value; 6], Value),
     done: Block,

@@ -74,7 +74,7 @@ impl Range {
 
 /// Length of a field, bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Length {
+pub(super) enum WireLength {
     Known(i64),
     Counted(Value),
 }
@@ -97,7 +97,7 @@ impl StreamInteger {
     pub(super) fn read<'f, E: CodeFlow<'f>>(
         self,
         e: &mut E,
-        arm: &mut impl FnMut(&mut E, Value, u32, Length),
+        arm: &mut impl FnMut(&mut E, Value, u32, WireLength),
     ) {
         let first = self.byte(e, 0);
         let is_last = e.builder().ins().band_imm(first, STOP);
@@ -111,7 +111,7 @@ impl StreamInteger {
             e.branch(number, plain, null);
             e.builder().switch_to_block(plain);
         }
-        arm(e, number, 1, Length::Known(1));
+        arm(e, number, 1, WireLength::Known(1));
 
         let was_aside = e.set_aside(true);
         e.builder().switch_to_block(more);
@@ -128,7 +128,7 @@ impl StreamInteger {
         self,
         e: &mut E,
         first: Value,
-        arm: &mut impl FnMut(&mut E, Value, u32, Length),
+        arm: &mut impl FnMut(&mut E, Value, u32, WireLength),
     ) {
         // Only the last byte has a stop bit to remove.
         let mut so_far = match self.is_signed {
@@ -153,7 +153,7 @@ impl StreamInteger {
             e.branch(is_last, this, longer);
             e.builder().switch_to_block(this);
             let number = numbers::groups(e.builder(), Some(so_far), byte, self.is_signed);
-            arm(e, number, len, Length::Known(i64::from(len)));
+            arm(e, number, len, WireLength::Known(i64::from(len)));
             e.builder().switch_to_block(longer);
             let high = e.builder().ins().ishl_imm(so_far, 7);
             so_far = e.builder().ins().bor(high, byte);
@@ -165,7 +165,7 @@ impl StreamInteger {
     fn word<'f, E: CodeFlow<'f>>(
         self,
         e: &mut E,
-        arm: &mut impl FnMut(&mut E, Value, u32, Length),
+        arm: &mut impl FnMut(&mut E, Value, u32, WireLength),
     ) {
         let bytes = e.builder().ins().load(types::I64, HEAD, self.position, 0);
         let stops = numbers::stops(e.builder(), bytes);
@@ -177,7 +177,7 @@ impl StreamInteger {
             e.branch(is_last_only, eight, other);
             e.builder().switch_to_block(eight);
             let number = numbers::eight_bytes(e.builder(), bytes, self.is_signed);
-            arm(e, number, 8, Length::Known(8));
+            arm(e, number, 8, WireLength::Known(8));
             e.builder().switch_to_block(other);
         }
         let join = e.block();
@@ -197,6 +197,6 @@ impl StreamInteger {
         e.builder().ins().jump(join, &[of_nine, nine_bytes].map(BlockArg::Value));
 
         e.builder().switch_to_block(join);
-        arm(e, number, INTEGER_BYTES as u32, Length::Counted(len));
+        arm(e, number, INTEGER_BYTES as u32, WireLength::Counted(len));
     }
 }

@@ -1,12 +1,12 @@
 //! Code of a record: one lane after the other, in wire order.
 
 use super::flow::CodeFlow;
-use super::integer::{Length, Range, StreamInteger};
-use super::message::Slots;
+use super::integer::{Range, StreamInteger, WireLength};
+use super::message::LaneSlots;
 use super::numbers;
 use super::record::map_width;
 use super::short::is_often_short;
-use crate::program::{LaneCode, Run};
+use crate::program::{LaneCode, LaneRun};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -16,7 +16,7 @@ pub(super) const HEAD: MemFlags = MemFlags::new().with_notrap();
 
 /// Source of a lane's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum LaneSource {
     Stream,
     /// The stream, if this presence-map bit is set.
     Bit(u32),
@@ -28,15 +28,15 @@ enum Source {
 
 /// The previous record, or its substitute: where its words are, and which slot each lane has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct LanesBefore {
     pub lanes: Value,
-    pub slots: Slots,
+    pub slots: LaneSlots,
 }
 
-impl Before {
+impl LanesBefore {
     /// Returns the source for a record whose lanes are in order.
     pub(super) fn record(lanes: Value) -> Self {
-        Self { lanes, slots: Slots::in_order() }
+        Self { lanes, slots: LaneSlots::in_order() }
     }
 }
 
@@ -49,24 +49,24 @@ struct IntegerForm {
 }
 
 /// Emitter of one record.
-pub(super) struct Body<'a, 'f> {
+pub(super) struct RecordEmitter<'a, 'f> {
     pub(super) b: &'a mut FunctionBuilder<'f>,
-    pub(super) run: &'a Run,
+    pub(super) run: &'a LaneRun,
     /// The presence map; its first bit is the highest of [`map_width`] bits.
     pub(super) bits: Value,
-    before: Before,
+    before: LanesBefore,
     /// First lane of this record.
     out: Value,
     pub(super) bail: Block,
     pub(super) position: Variable,
     /// The presence word under construction.
     pub(super) present: Variable,
-    sources: Vec<Source>,
+    sources: Vec<LaneSource>,
     /// True while emitting cold blocks, which are placed after all others.
     is_aside: bool,
 }
 
-impl<'f> CodeFlow<'f> for Body<'_, 'f> {
+impl<'f> CodeFlow<'f> for RecordEmitter<'_, 'f> {
     fn builder(&mut self) -> &mut FunctionBuilder<'f> {
         self.b
     }
@@ -80,12 +80,12 @@ impl<'f> CodeFlow<'f> for Body<'_, 'f> {
     }
 }
 
-impl<'a, 'f> Body<'a, 'f> {
+impl<'a, 'f> RecordEmitter<'a, 'f> {
     pub(super) fn new(
         b: &'a mut FunctionBuilder<'f>,
-        run: &'a Run,
+        run: &'a LaneRun,
         bits: Value,
-        before: Before,
+        before: LanesBefore,
         out: Value,
         bail: Block,
     ) -> Self {
@@ -131,31 +131,31 @@ impl<'a, 'f> Body<'a, 'f> {
         }
         let after = self.b.create_block();
         match self.sources[lane] {
-            Source::Stream => {
+            LaneSource::Stream => {
                 self.read(lane, after, None);
                 self.b.switch_to_block(after);
                 return 1;
             }
-            Source::Bit(bit) if is_often_short(self.run, lane) => {
+            LaneSource::Bit(bit) if is_often_short(self.run, lane) => {
                 self.short_or_silent(lane, bit, after);
                 self.read(lane, after, None);
                 self.b.switch_to_block(after);
                 return 1;
             }
-            Source::Bit(bit) => {
+            LaneSource::Bit(bit) => {
                 let silent = self.branch_if_in_stream(bit);
                 self.read(lane, after, None);
                 self.b.switch_to_block(silent);
                 self.silent(lane);
             }
-            Source::Given(bit) => {
+            LaneSource::Given(bit) => {
                 let silent = self.branch_if_in_stream(bit);
                 self.store_constant(lane);
                 self.b.ins().jump(after, &[]);
                 self.b.switch_to_block(silent);
                 self.clear(1 << lane);
             }
-            Source::Silent => self.silent(lane),
+            LaneSource::Silent => self.silent(lane),
         }
         self.b.ins().jump(after, &[]);
         self.b.switch_to_block(after);
@@ -169,7 +169,7 @@ impl<'a, 'f> Body<'a, 'f> {
         let with_mantissa = self.b.create_block();
         let without = self.b.create_block();
         let silent = match self.sources[lane] {
-            Source::Bit(bit) => Some(self.branch_if_in_stream(bit)),
+            LaneSource::Bit(bit) => Some(self.branch_if_in_stream(bit)),
             _ => None,
         };
         self.read(lane, with_mantissa, Some(without));
@@ -279,7 +279,7 @@ impl<'a, 'f> Body<'a, 'f> {
     }
 
     /// Stores a value read from the stream, `len` bytes long, to its lane.
-    pub(super) fn received(&mut self, lane: usize, value: Value, len: Length, after: Block) {
+    pub(super) fn received(&mut self, lane: usize, value: Value, len: WireLength, after: Block) {
         self.store(lane, value);
         if self.run.carried >> lane & 1 != 0 {
             let present = self.b.use_var(self.present);
@@ -287,8 +287,8 @@ impl<'a, 'f> Body<'a, 'f> {
             self.b.def_var(self.present, present);
         }
         match len {
-            Length::Known(len) => self.advance(len),
-            Length::Counted(len) => {
+            WireLength::Known(len) => self.advance(len),
+            WireLength::Counted(len) => {
                 let position = self.b.use_var(self.position);
                 let position = self.b.ins().iadd(position, len);
                 self.b.def_var(self.position, position);
@@ -376,7 +376,7 @@ impl<'a, 'f> Body<'a, 'f> {
         self.b.ins().brif(first, plain, &[], null.unwrap_or(self.bail), &[]);
         self.b.switch_to_block(plain);
         let word = self.b.ins().bor_imm(first, 1 << 56);
-        self.received(lane, word, Length::Known(1), after);
+        self.received(lane, word, WireLength::Known(1), after);
 
         self.b.switch_to_block(more);
         let is_zero = self.b.ins().icmp_imm(IntCC::Equal, first, 0);
@@ -388,33 +388,33 @@ impl<'a, 'f> Body<'a, 'f> {
             self.b.switch_to_block(this);
             let word = self.b.ins().band_imm(bytes, GROUPS & ((1 << (8 * len)) - 1));
             let word = self.b.ins().bor_imm(word, i64::from(len) << 56);
-            self.received(lane, word, Length::Known(i64::from(len)), after);
+            self.received(lane, word, WireLength::Known(i64::from(len)), after);
             self.b.switch_to_block(longer);
         }
         let stops = self.b.ins().band_imm(bytes, STOPS);
         let is_long = self.b.ins().icmp_imm(IntCC::Equal, stops, 0);
         self.bail_if(is_long);
         let [word, len] = numbers::short_text(self.b, bytes, stops);
-        self.received(lane, word, Length::Counted(len), after);
+        self.received(lane, word, WireLength::Counted(len), after);
     }
 }
 
 /// Returns the sources of all lanes from the run's tables.
-fn sources(run: &Run) -> Vec<Source> {
+fn sources(run: &LaneRun) -> Vec<LaneSource> {
     let source = |lane: u32| {
         if run.always >> lane & 1 != 0 {
-            return Source::Stream;
+            return LaneSource::Stream;
         }
         for bit in 0..run.map_bits {
             let lanes = run.lookup(1 << (63 - bit));
             if lanes.stream() >> lane & 1 != 0 {
-                return Source::Bit(bit);
+                return LaneSource::Bit(bit);
             }
             if lanes.present() >> lane & 1 != 0 {
-                return Source::Given(bit);
+                return LaneSource::Given(bit);
             }
         }
-        Source::Silent
+        LaneSource::Silent
     };
     (0..run.count).map(source).collect()
 }

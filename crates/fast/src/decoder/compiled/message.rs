@@ -1,11 +1,11 @@
 //! Functions for whole templates: the fields, and an optional sequence at the end.
 
 use super::super::wide::WideCall;
-use super::hand_over::{Vectors, by_vectors};
-use super::lane::{Before, Body, HEAD};
-use super::record::{self, Frame, first_lowered, load, store};
-use crate::dictionary::{DICTIONARY_PARTS, Home, Lanes};
-use crate::program::{LANES_MAX, Plan, Program, Quick, QuickSequence, Run};
+use super::hand_over::{VectorCall, by_vectors};
+use super::lane::{HEAD, LanesBefore, RecordEmitter};
+use super::record::{self, EntryFrame, first_lowered, load, store};
+use crate::dictionary::{DICTIONARY_PARTS, Home, LaneWords};
+use crate::program::{LANES_MAX, LanePlan, LaneRun, Program, Quick, QuickSequence};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, Function, InstBuilder, MemFlags, Signature, Value, types,
@@ -48,7 +48,7 @@ pub(super) struct MessageEnd {
 
 /// The arguments of the function, as values.
 #[derive(Clone, Copy, Debug)]
-struct Given {
+struct MessageArguments {
     call: Value,
     position: Value,
     bits: Value,
@@ -59,15 +59,15 @@ struct Given {
 
 /// Locations of previous values: the slot of each lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots([u8; LANES_MAX]);
+pub(super) struct LaneSlots([u8; LANES_MAX]);
 
-impl Slots {
+impl LaneSlots {
     /// Returns the mapping in which every lane has its own slot.
     pub(super) fn in_order() -> Self {
         Self(std::array::from_fn(|lane| lane as u8))
     }
 
-    fn of(run: &Run) -> Self {
+    fn of(run: &LaneRun) -> Self {
         let mut slots = Self::in_order();
         for lane in &run.entries {
             slots.0[usize::from(lane.lane)] = lane.slot;
@@ -102,15 +102,15 @@ impl Slots {
 
 /// A template that consists of runs only.
 pub(super) struct MessageFrame<'p> {
-    pub fields: Option<&'p Run>,
+    pub fields: Option<&'p LaneRun>,
     pub quick: &'p Quick,
-    pub sequence: Option<(QuickSequence, Frame<'p>)>,
+    pub sequence: Option<(QuickSequence, EntryFrame<'p>)>,
     /// SIMD decoder of the entries, if the CPU supports it.
-    pub vectors: Option<Vectors>,
+    pub vectors: Option<VectorCall>,
 }
 
 /// Lanes of undefined entries, by slot; compiled code contains their address.
-pub(super) type Fresh = Box<Lanes>;
+pub(super) type FreshLanes = Box<LaneWords>;
 
 impl<'p> MessageFrame<'p> {
     /// Returns the frame of a quick template, if it can be compiled.
@@ -128,7 +128,7 @@ impl<'p> MessageFrame<'p> {
                 if run.kept != 0 && !run.is_at_home {
                     return None;
                 }
-                Some((sequence, Frame { run, segment }))
+                Some((sequence, EntryFrame { run, segment }))
             }
             None => None,
         };
@@ -156,12 +156,12 @@ impl<'p> MessageFrame<'p> {
     /// True if the home's lanes stay in the message until they are needed.
     pub(super) fn leaves_lanes(&self) -> bool {
         let entries = self.sequence.as_ref().map(|(_, entries)| entries.run);
-        let kept = |run: Option<&Run>| run.is_some_and(|run| run.kept != 0);
+        let kept = |run: Option<&LaneRun>| run.is_some_and(|run| run.kept != 0);
         kept(entries) || kept(self.fields) && !self.goes_home()
     }
 
     /// Returns the SIMD plan of the entries.
-    pub(super) fn plan(&self) -> Option<&Arc<Plan>> {
+    pub(super) fn plan(&self) -> Option<&Arc<LanePlan>> {
         self.sequence.as_ref().and_then(|(_, entries)| entries.run.plan.as_ref())
     }
 
@@ -171,26 +171,26 @@ impl<'p> MessageFrame<'p> {
         self.quick.record_words as usize + LANES_MAX
     }
 
-    /// Builds a [`Whole`](super::Whole).
+    /// Builds a [`DecodeMessage`](super::DecodeMessage).
     pub(super) fn build(
         &self,
         function: &mut Function,
         context: &mut FunctionBuilderContext,
-        fresh: &mut Vec<Fresh>,
+        fresh: &mut Vec<FreshLanes>,
     ) {
         let mut b = FunctionBuilder::new(function, context);
         let mut given = begin(&mut b);
-        let Given { call, record, dictionary, .. } = given;
+        let MessageArguments { call, record, dictionary, .. } = given;
         let bail = b.create_block();
         b.set_cold_block(bail);
         let mut present = b.ins().iconst(types::I64, -1);
         if let Some(run) = self.fields {
-            let slots = Slots::of(run);
+            let slots = LaneSlots::of(run);
             let home = from_home(&mut b, run, &slots, &given, bail, fresh);
             let bits = first_lowered(&mut b, run, given.bits);
             let out = b.ins().iadd_imm(record, 8 * i64::from(run.first_slot));
-            let before = Before { lanes: home.words, slots };
-            let mut body = Body::new(&mut b, run, bits, before, out, bail);
+            let before = LanesBefore { lanes: home.words, slots };
+            let mut body = RecordEmitter::new(&mut b, run, bits, before, out, bail);
             body.record(given.position, home.carried);
             (given.position, present) = body.done();
             let assigned = b.ins().bor(home.assigned, present);
@@ -226,13 +226,13 @@ impl<'p> MessageFrame<'p> {
     fn entries(
         &self,
         b: &mut FunctionBuilder<'_>,
-        given: &Given,
+        given: &MessageArguments,
         sequence: &QuickSequence,
-        entries: &Frame<'_>,
+        entries: &EntryFrame<'_>,
         bail: Block,
-        fresh: &mut Vec<Fresh>,
+        fresh: &mut Vec<FreshLanes>,
     ) {
-        let Given { call, record, dictionary, .. } = *given;
+        let MessageArguments { call, record, dictionary, .. } = *given;
         let (count, position) = count(b, given.position, bail);
         let most = load(b, call, offset_of!(MessageCall, entries_max));
         bail_if(b, IntCC::UnsignedGreaterThan, count, most, bail);
@@ -256,7 +256,7 @@ impl<'p> MessageFrame<'p> {
         b.ins().return_(&[position, used]);
         b.switch_to_block(some);
         let run = entries.run;
-        let home = from_home(b, run, &Slots::of(run), given, bail, fresh);
+        let home = from_home(b, run, &LaneSlots::of(run), given, bail, fresh);
         let last = load(b, call, offset_of!(MessageCall, last));
         let out = b.ins().iadd_imm(record, 8 * (words + i64::from(run.first_slot)));
         let start = [position, home.carried, home.assigned, count, out, home.words];
@@ -274,7 +274,7 @@ impl<'p> MessageFrame<'p> {
 }
 
 /// True if the run's lanes can be compiled.
-fn is_taken(run: &Run) -> bool {
+fn is_taken(run: &LaneRun) -> bool {
     run.map_bits <= super::MAP_BITS_MAX && (run.kept == 0 || run.home.is_some())
 }
 
@@ -290,15 +290,15 @@ struct FromHome {
     there: Value,
 }
 
-/// Emits [`Dictionary::lanes`](crate::dictionary::Dictionary::lanes) for its two common cases: a
+/// Emits [`DictionaryEntries::lanes`](crate::dictionary::DictionaryEntries::lanes) for its two common cases: a
 /// live home with every lane, and a home not written since the last reset.
 fn from_home(
     b: &mut FunctionBuilder<'_>,
-    run: &Run,
-    slots: &Slots,
-    given: &Given,
+    run: &LaneRun,
+    slots: &LaneSlots,
+    given: &MessageArguments,
     bail: Block,
-    fresh: &mut Vec<Fresh>,
+    fresh: &mut Vec<FreshLanes>,
 ) -> FromHome {
     let zero = b.ins().iconst(types::I64, 0);
     let Some(at) = run.home.filter(|_| run.kept != 0) else {
@@ -318,7 +318,7 @@ fn from_home(
     b.switch_to_block(other);
     let left = b.ins().iadd_imm(epoch, 1);
     bail_if(b, IntCC::Equal, stamp, left, bail);
-    let mut lanes: Fresh = Box::new([[0; 8]; LANES_MAX]);
+    let mut lanes: FreshLanes = Box::new([[0; 8]; LANES_MAX]);
     for lane in &run.entries {
         lanes[usize::from(lane.slot) % LANES_MAX] = run.fresh[usize::from(lane.lane)];
     }
@@ -352,12 +352,12 @@ fn from_home(
     FromHome { at: home, words, carried, assigned, there }
 }
 
-/// Emits [`Dictionary::set_lanes`](crate::dictionary::Dictionary::set_lanes) for the fields of a
+/// Emits [`DictionaryEntries::set_lanes`](crate::dictionary::DictionaryEntries::set_lanes) for the fields of a
 /// message, which are at `out`.
 fn go_home(
     b: &mut FunctionBuilder<'_>,
-    run: &Run,
-    slots: &Slots,
+    run: &LaneRun,
+    slots: &LaneSlots,
     home: &FromHome,
     dictionary: Value,
     out: Value,
@@ -413,7 +413,7 @@ fn shifted(b: &mut FunctionBuilder<'_>, bits: Value, up: i64) -> Value {
 /// Returns the state of the lanes that have a dictionary entry.
 fn hand_on(
     b: &mut FunctionBuilder<'_>,
-    run: &Run,
+    run: &LaneRun,
     dictionary: Value,
     at: usize,
     [carried, assigned]: [Value; 2],
@@ -454,8 +454,8 @@ fn count(b: &mut FunctionBuilder<'_>, position: Value, bail: Block) -> (Value, V
     (results[0], results[1])
 }
 
-/// Begins a [`Whole`](super::Whole).
-fn begin(b: &mut FunctionBuilder<'_>) -> Given {
+/// Begins a [`DecodeMessage`](super::DecodeMessage).
+fn begin(b: &mut FunctionBuilder<'_>) -> MessageArguments {
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.extend([AbiParam::new(types::I64); 6]);
     signature.returns.extend([AbiParam::new(types::I64); 2]);
@@ -465,7 +465,7 @@ fn begin(b: &mut FunctionBuilder<'_>) -> Given {
     b.switch_to_block(entry);
     let [call, position, bits, record, homes, dictionary] =
         std::array::from_fn(|index| b.block_params(entry)[index]);
-    Given { call, position, bits, record, homes, dictionary }
+    MessageArguments { call, position, bits, record, homes, dictionary }
 }
 
 fn bail_if(b: &mut FunctionBuilder<'_>, condition: IntCC, a: Value, other: Value, bail: Block) {

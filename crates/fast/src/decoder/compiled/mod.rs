@@ -25,16 +25,16 @@ mod tree;
 
 use super::wide::{Wide, WideCall};
 use super::{Decoder, ResetPolicy, lanes};
-use crate::dictionary::{Dictionary, Home, Word};
-use crate::program::{Plan, Program};
+use crate::dictionary::{DictionaryEntries, Home, Word};
+use crate::program::{LanePlan, Program};
 use cranelift_codegen::CodegenError;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
-use hand_over::Vectors;
-use message::{Fresh, MessageCall, MessageEnd, MessageFrame};
+use hand_over::VectorCall;
+use message::{FreshLanes, MessageCall, MessageEnd, MessageFrame};
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(super) use tier_up::JitEngine;
@@ -48,13 +48,13 @@ const MAP_BITS_MAX: u32 = 28;
 
 /// Decodes a message from its first field on. Arguments: call data, position, presence map, first
 /// word of the record, homes of the program, the dictionary.
-type Whole = unsafe extern "sysv64" fn(
+type DecodeMessage = unsafe extern "sysv64" fn(
     *mut MessageCall,
     *const u8,
     u64,
     *mut Word,
     *mut Home,
-    *mut Dictionary,
+    *mut DictionaryEntries,
 ) -> MessageEnd;
 
 /// Restrictions on the code of a plain template for this message.
@@ -68,7 +68,7 @@ struct Terms {
 /// Compiled code of a plain template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
 struct MessageFunction {
-    function: Whole,
+    function: DecodeMessage,
     /// Most bytes read from the first field on, or for one entry.
     bytes_max: usize,
     /// Presence-map bits, after the template id's, that the template does not use.
@@ -95,29 +95,29 @@ struct CompiledMessage {
 
 /// Compiled code of a program.
 #[derive(Clone)]
-pub(crate) struct Compiled(Arc<Code>);
+pub(crate) struct Compiled(Arc<CompiledCode>);
 
-struct Code {
+struct CompiledCode {
     /// By template: unset until requested, `None` if it cannot be compiled.
     messages: Vec<OnceLock<Option<MessageFunction>>>,
     /// By template: code for templates that are not plain, or whose plain code mostly bails out.
     trees: Vec<OnceLock<Option<TreeFunction>>>,
     /// Most bytes that a record of any plain template reads.
     bytes_max: usize,
-    compiler: Mutex<Compiler>,
+    compiler: Mutex<JitCompiler>,
 }
 
 /// The compiler; owns the code's memory and the data that the code points to.
-struct Compiler {
+struct JitCompiler {
     module: Option<JITModule>,
     context: FunctionBuilderContext,
-    fresh: Vec<Fresh>,
-    plans: Vec<Arc<Plan>>,
+    fresh: Vec<FreshLanes>,
+    plans: Vec<Arc<LanePlan>>,
     wide: Option<Wide>,
     lanes: u32,
 }
 
-impl Drop for Compiler {
+impl Drop for JitCompiler {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
             // SAFETY: the functions are in `Code` beside this and are called only by methods of
@@ -148,7 +148,7 @@ impl Compiled {
             flags.set(name, value).ok()?;
         }
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
-        let compiler = Compiler {
+        let compiler = JitCompiler {
             module: Some(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()))),
             context: FunctionBuilderContext::new(),
             fresh: Vec::new(),
@@ -157,7 +157,7 @@ impl Compiled {
             lanes: 0,
         };
         let frames = program.quick.iter().flatten().filter_map(|q| MessageFrame::of(program, q));
-        Some(Self(Arc::new(Code {
+        Some(Self(Arc::new(CompiledCode {
             messages: program.templates.iter().map(|_| OnceLock::new()).collect(),
             trees: program.templates.iter().map(|_| OnceLock::new()).collect(),
             bytes_max: frames.map(|frame| frame.bytes_max()).max().unwrap_or_default(),
@@ -196,7 +196,7 @@ impl Compiled {
         }
     }
 
-    fn compiler(&self) -> std::sync::MutexGuard<'_, Compiler> {
+    fn compiler(&self) -> std::sync::MutexGuard<'_, JitCompiler> {
         self.0.compiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -233,7 +233,7 @@ impl MessageFunction {
         bytes: &[u8],
         len: usize,
         (position, bits): (usize, u64),
-        dictionary: &mut Dictionary,
+        dictionary: &mut DictionaryEntries,
         words: &mut [Word],
         terms: Terms,
     ) -> Option<CompiledMessage> {
@@ -337,14 +337,14 @@ impl Decoder {
     }
 }
 
-impl Compiler {
+impl JitCompiler {
     fn message(&mut self, mut frame: MessageFrame<'_>) -> Option<MessageFunction> {
         self.take_lanes(frame.lanes())?;
         let Self { module, context, fresh, plans, wide, .. } = self;
         let module = module.as_mut()?;
         let plan = frame.plan().filter(|_| wide.is_some());
         plans.extend(plan.cloned());
-        frame.vectors = wide.zip(plan).map(|(wide, plan)| Vectors {
+        frame.vectors = wide.zip(plan).map(|(wide, plan)| VectorCall {
             kernel: wide.kernel(plan),
             plan: Arc::as_ptr(plan),
             has_fresh: plan.fresh.is_some(),
@@ -357,7 +357,7 @@ impl Compiler {
         let homes = runs.filter_map(|run| run.home).map(|home| home as usize + 1).max();
         Some(MessageFunction {
             // SAFETY: `MessageFrame::build` gives the function this signature and calling convention.
-            function: unsafe { std::mem::transmute::<*const u8, Whole>(function) },
+            function: unsafe { std::mem::transmute::<*const u8, DecodeMessage>(function) },
             bytes_max: frame.bytes_max(),
             unused: u64::MAX >> frame.quick.map_bits,
             reset: frame.quick.reset,

@@ -1,7 +1,7 @@
 //! Records of a run: presence maps, and the loop over the entries of a sequence.
 
-use super::lane::{Before, Body, HEAD};
-use crate::program::{LaneCode, Run, Segment};
+use super::lane::{HEAD, LanesBefore, RecordEmitter};
+use crate::program::{LaneCode, LaneRun, Segment};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -11,14 +11,14 @@ const MAP_BYTE_BITS: u32 = 7;
 const STOP: i64 = 0x80;
 
 /// A run and the segment that begins with it.
-pub(super) struct Frame<'p> {
-    pub run: &'p Run,
+pub(super) struct EntryFrame<'p> {
+    pub run: &'p LaneRun,
     pub segment: &'p Segment,
 }
 
 /// Returns the most bytes that a record of the run reads: presence map, fields, and the excess of
 /// eight-byte loads.
-pub(super) fn bytes_max(run: &Run) -> usize {
+pub(super) fn bytes_max(run: &LaneRun) -> usize {
     let fields = run.codes.iter().take(run.count as usize).map(|code| match code {
         LaneCode::Constant => 0,
         LaneCode::Ascii | LaneCode::AsciiNullable => 8,
@@ -27,24 +27,24 @@ pub(super) fn bytes_max(run: &Run) -> usize {
     map_bytes(run) as usize + fields.sum::<usize>() + 8
 }
 
-fn map_bytes(run: &Run) -> u32 {
+fn map_bytes(run: &LaneRun) -> u32 {
     run.map_bits.div_ceil(MAP_BYTE_BITS)
 }
 
 /// Returns the bits of a full presence map; the first bit is the highest of them.
-pub(super) fn map_width(run: &Run) -> u32 {
+pub(super) fn map_width(run: &LaneRun) -> u32 {
     map_bytes(run) * MAP_BYTE_BITS
 }
 
 /// Moves the bits of a map, first bit at the top, to where the record's code expects them.
-pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &Run, bits: Value) -> Value {
+pub(super) fn first_lowered(b: &mut FunctionBuilder<'_>, run: &LaneRun, bits: Value) -> Value {
     match i64::from(map_width(run)) {
         0 => bits,
         width => b.ins().ushr_imm(bits, 64 - width),
     }
 }
 
-impl Frame<'_> {
+impl EntryFrame<'_> {
     /// Returns the distance in bytes from the first lane of a record to its presence word.
     pub(super) fn to_presence(&self) -> i64 {
         8 * (i64::from(self.segment.presence_at) - i64::from(self.run.first_slot))
@@ -73,7 +73,8 @@ impl Frame<'_> {
         b.ins().brif(is_near_end, bail, &[], plain, &[]);
         b.switch_to_block(plain);
         let (bits, fields) = self.presence_map(b, position, bail);
-        let mut body = Body::new(b, self.run, bits, Before::record(before), out, bail);
+        let mut body =
+            RecordEmitter::new(b, self.run, bits, LanesBefore::record(before), out, bail);
         body.record(fields, carried);
         let (end, present) = body.done();
         b.ins().store(HEAD, present, out, self.to_presence() as i32);

@@ -2,9 +2,9 @@
 //! cases, because which of them occurs is unpredictable.
 
 use super::flow::CodeFlow;
-use super::lane::{Body, HEAD};
+use super::lane::{HEAD, RecordEmitter};
 use super::record::map_width;
-use crate::program::{LaneCode, Run};
+use crate::program::{LaneCode, LaneRun};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, types};
 
@@ -14,7 +14,7 @@ const BYTE_MAX: u64 = 255;
 
 /// Heuristic: true if a lane is copied and its values are mostly short, because its type has few
 /// values or its initial value has one byte.
-pub(super) fn is_often_short(run: &Run, lane: usize) -> bool {
+pub(super) fn is_often_short(run: &LaneRun, lane: usize) -> bool {
     let mask = 1u32 << lane;
     if run.carried & mask == 0 || run.increments & mask != 0 {
         return false;
@@ -34,7 +34,7 @@ pub(super) fn is_often_short(run: &Run, lane: usize) -> bool {
     }
 }
 
-impl Body<'_, '_> {
+impl RecordEmitter<'_, '_> {
     /// Handles a copied lane that is not in the stream, or is one byte and not NULL, and continues
     /// in `after`. Other cases continue here, not yet read.
     pub(super) fn short_or_silent(&mut self, lane: usize, bit: u32, after: Block) {

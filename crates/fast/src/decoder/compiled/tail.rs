@@ -2,11 +2,11 @@
 
 /// Buffer for input that is shorter than compiled code reads ahead.
 #[derive(Clone, Debug)]
-pub(super) struct Tail {
+pub(super) struct PacketTail {
     bytes: Vec<u8>,
 }
 
-impl Tail {
+impl PacketTail {
     /// Creates a buffer for code that reads at most `reach` bytes ahead.
     pub(super) fn new(reach: usize) -> Self {
         Self { bytes: vec![0; 2 * reach] }

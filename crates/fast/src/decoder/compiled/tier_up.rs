@@ -1,7 +1,7 @@
 //! When templates are compiled, and how often their code succeeds.
 
 use super::Compiled;
-use super::tail::Tail;
+use super::tail::PacketTail;
 use crate::decoder::vectors::{Habit, Wide};
 use crate::decoder::{DecoderOptions, EngineUnderTest, TierUp};
 use crate::program::{Program, Quick};
@@ -13,17 +13,17 @@ pub(in crate::decoder) struct JitEngine {
     pub(super) compiled: Option<Compiled>,
     /// Messages decoded without machine code, by template.
     heat: Vec<u32>,
-    due: Due,
+    due: TierUpSchedule,
     /// SIMD success for the sequences of plain code, by template; `None` if there is no SIMD.
     sequences: Vec<Option<Habit>>,
     /// Success of tree code, by template.
     trees: Vec<Habit>,
-    pub(super) tail: Tail,
+    pub(super) tail: PacketTail,
 }
 
 /// When templates are compiled, and in which form.
 #[derive(Clone, Debug)]
-struct Due {
+struct TierUpSchedule {
     /// Message count at which a template is compiled.
     message: u32,
     /// Message count at which it is compiled as a tree, because its plain code mostly bails out.
@@ -32,7 +32,7 @@ struct Due {
     on_thread: Option<Arc<Program>>,
 }
 
-impl Due {
+impl TierUpSchedule {
     /// Message count at which a template is compiled as a tree, if all else was compiled when the
     /// decoder was created.
     const DECLINED: u32 = 1 << 12;
@@ -65,10 +65,10 @@ impl JitEngine {
         let compiled = compiled(options, program);
         Self {
             heat: vec![0; program.templates.len()],
-            due: Due::of(options, program),
+            due: TierUpSchedule::of(options, program),
             sequences: program.quick.iter().map(hands_over).collect(),
             trees: vec![Habit::default(); program.templates.len()],
-            tail: Tail::new(compiled.as_ref().map_or(0, Compiled::bytes_max)),
+            tail: PacketTail::new(compiled.as_ref().map_or(0, Compiled::bytes_max)),
             compiled,
         }
     }
@@ -151,7 +151,12 @@ fn compiled(options: DecoderOptions, program: &Program) -> Option<Compiled> {
 
 /// Compiles whatever is due at this message count of a template: here, or on a separate thread.
 #[cold]
-fn compile(due: &Due, compiled: &Compiled, program: &Program, (template, heat): (u32, u32)) {
+fn compile(
+    due: &TierUpSchedule,
+    compiled: &Compiled,
+    program: &Program,
+    (template, heat): (u32, u32),
+) {
     // A saturated counter means "never".
     let is_message = heat == due.message && heat != u32::MAX;
     let is_tree = heat == due.trees && heat != u32::MAX;

@@ -2,12 +2,12 @@
 
 use super::Wide;
 use super::kernel::{Last, fresh, records};
-use crate::program::Plan;
+use crate::program::LanePlan;
 use crate::rt::{LaneSegment, LaneValues};
 use std::arch::x86_64::*;
 
 /// Result of decoding entries.
-pub(crate) struct Filled {
+pub(crate) struct FilledLanes {
     /// Bytes decoded.
     pub len: usize,
     /// Lanes present in the last entry, and in any entry.
@@ -22,11 +22,11 @@ impl Wide {
     #[inline(always)]
     pub(crate) fn fill<S: LaneSegment>(
         self,
-        plan: &Plan,
+        plan: &LanePlan,
         bytes: &[u8],
         entries: &mut [S::Out],
         last: &mut LaneValues,
-    ) -> Option<Filled> {
+    ) -> Option<FilledLanes> {
         // SAFETY: the CPU features were detected.
         unsafe {
             match S::COUNT {
@@ -41,15 +41,15 @@ impl Wide {
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
 fn fill<S: LaneSegment, const N: usize>(
-    plan: &Plan,
+    plan: &LanePlan,
     bytes: &[u8],
     entries: &mut [S::Out],
     last: &mut LaneValues,
-) -> Option<Filled> {
+) -> Option<FilledLanes> {
     let before = (fresh::<N>(plan), _mm512_setzero_si512());
     let (begin, count) = (bytes.as_ptr_range(), entries.len() as u64);
     let mut places = entries.iter_mut();
-    let put = |_: &Plan, lanes: &[__m512i; N], present: u32| {
+    let put = |_: &LanePlan, lanes: &[__m512i; N], present: u32| {
         store(lanes, last);
         if let Some(entry) = places.next() {
             S::fill(last, u64::from(_pext_u32(present, S::OPTIONAL)), entry);
@@ -60,7 +60,7 @@ fn fill<S: LaneSegment, const N: usize>(
         records::<N>(plan, begin.start, begin.end, count, before, plan.fresh_carried, put)
     }?;
     let Last { position, present, assigned } = end;
-    Some(Filled { len: position.addr() - begin.start.addr(), present, assigned })
+    Some(FilledLanes { len: position.addr() - begin.start.addr(), present, assigned })
 }
 
 #[inline]

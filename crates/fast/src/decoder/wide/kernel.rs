@@ -2,7 +2,7 @@
 
 use super::{WideCall, WideEnd};
 use crate::dictionary::Word;
-use crate::program::{BLOCK, Bytes, LaneBytes, Narrow, Plan, VectorPlan};
+use crate::program::{BLOCK, LaneBytes, LanePlan, Narrow, VectorBytes, VectorPlan};
 use std::arch::x86_64::*;
 use std::ptr::null;
 
@@ -15,17 +15,17 @@ const BIT_6: i64 = 0x4040_4040_4040_4000;
 /// Bytes per vector.
 const WINDOW: usize = 64;
 
-static IOTA: Bytes = iota(0);
-static NEXT: Bytes = iota(1);
+static IOTA: VectorBytes = iota(0);
+static NEXT: VectorBytes = iota(1);
 
-const fn iota(first: u8) -> Bytes {
+const fn iota(first: u8) -> VectorBytes {
     let mut bytes = [0; 64];
     let mut index = 0;
     while index < 64 {
         bytes[index] = index as u8 + first;
         index += 1;
     }
-    Bytes(bytes)
+    VectorBytes(bytes)
 }
 
 /// Errors accumulated over the records: any set bit means rejection.
@@ -59,7 +59,7 @@ impl Doubts {
 
 /// Field positions of a record. They depend only on the record's own bytes.
 #[derive(Clone, Copy)]
-struct Fields {
+struct FieldPositions {
     /// The record's bytes as groups of 7 bits; the first group of a signed field is sign-extended.
     groups: __m512i,
     /// By lane: the last byte of an integer, or the byte before text; zero for lanes not in the
@@ -91,7 +91,7 @@ pub(super) struct Last {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
-    plan: &Plan,
+    plan: &LanePlan,
     call: &mut WideCall,
     position: *const u8,
     mut out: *mut Word,
@@ -101,7 +101,7 @@ pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
     let carried = carried as u32;
     // SAFETY: as many words as there are lanes, or none.
     let before = unsafe { packed::<N, B>(plan, call.before, carried) };
-    let put = |plan: &Plan, lanes: &[__m512i; N], present: u32| {
+    let put = |plan: &LanePlan, lanes: &[__m512i; N], present: u32| {
         // SAFETY: `out` points to a record with `B` blocks and a presence word.
         unsafe {
             store::<N, B>(plan, lanes, out);
@@ -133,13 +133,13 @@ pub(super) unsafe extern "sysv64" fn entries<const N: usize, const B: usize>(
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn records<const N: usize>(
-    plan: &Plan,
+    plan: &LanePlan,
     mut position: *const u8,
     end: *const u8,
     mut left: u64,
     before: ([__m512i; N], __m512i),
     mut carried: u32,
-    mut put: impl FnMut(&Plan, &[__m512i; N], u32),
+    mut put: impl FnMut(&LanePlan, &[__m512i; N], u32),
 ) -> Option<Last> {
     let (mut lanes, lost) = before;
     let mut doubts = Doubts::new(lost);
@@ -181,7 +181,7 @@ pub(super) unsafe fn records<const N: usize>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn fields(plan: &Plan, position: *const u8, end: *const u8) -> Fields {
+unsafe fn fields(plan: &LanePlan, position: *const u8, end: *const u8) -> FieldPositions {
     // SAFETY: as above.
     let (window, head) = unsafe { window(position, end) };
     let stops = _mm512_movepi8_mask(window);
@@ -210,12 +210,12 @@ unsafe fn fields(plan: &Plan, position: *const u8, end: *const u8) -> Fields {
     let next = _mm512_permutexvar_epi8(load(&NEXT), window);
     let sign = _mm512_maskz_gf2p8affine_epi64_epi8::<0>(signed, next, _mm512_set1_epi64(BIT_6));
     let overlong = _mm512_cmpeq_epi8_mask(window, sign) & starts;
-    Fields { groups, anchors, lengths, map, overlong, len }
+    FieldPositions { groups, anchors, lengths, map, overlong, len }
 }
 
 /// Looks up an entry's presence map.
 #[inline]
-fn presence_map(plan: &Plan, head: u32) -> u64 {
+fn presence_map(plan: &LanePlan, head: u32) -> u64 {
     const STOPS: u32 = 0x0080_8080;
     const NOT_PLAIN: u64 = 1 << 63;
     let stops = head & STOPS;
@@ -229,8 +229,8 @@ fn presence_map(plan: &Plan, head: u32) -> u64 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn record<const N: usize>(
-    plan: &Plan,
-    fields: &Fields,
+    plan: &LanePlan,
+    fields: &FieldPositions,
     before: &mut [__m512i; N],
     doubts: &mut Doubts,
 ) -> u32 {
@@ -290,7 +290,11 @@ fn values(
 /// There are `B` blocks of words at `out`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-unsafe fn store<const N: usize, const B: usize>(plan: &Plan, lanes: &[__m512i; N], out: *mut Word) {
+unsafe fn store<const N: usize, const B: usize>(
+    plan: &LanePlan,
+    lanes: &[__m512i; N],
+    out: *mut Word,
+) {
     let mut block = 0;
     for (lanes, plan) in lanes.iter().zip(&plan.vectors) {
         let signs = _mm512_srai_epi32::<31>(*lanes);
@@ -314,7 +318,7 @@ unsafe fn store<const N: usize, const B: usize>(plan: &Plan, lanes: &[__m512i; N
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 unsafe fn packed<const N: usize, const B: usize>(
-    plan: &Plan,
+    plan: &LanePlan,
     words: *const Word,
     carried: u32,
 ) -> ([__m512i; N], __m512i) {
@@ -352,7 +356,7 @@ unsafe fn packed<const N: usize, const B: usize>(
 /// Returns the lanes for undefined entries; the plan has them.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn fresh<const N: usize>(plan: &Plan) -> [__m512i; N] {
+pub(super) fn fresh<const N: usize>(plan: &LanePlan) -> [__m512i; N] {
     let mut lanes = [_mm512_setzero_si512(); N];
     for (lanes, fresh) in lanes.iter_mut().zip(plan.fresh.iter().flatten()) {
         *lanes = load_narrow(fresh);
@@ -384,7 +388,7 @@ unsafe fn window(position: *const u8, end: *const u8) -> (__m512i, u32) {
 /// constants to the stack before the first record.
 #[inline]
 #[allow(clippy::pointers_in_nomem_asm_block)] // The asm block is empty.
-fn in_place(plan: &Plan) -> &Plan {
+fn in_place(plan: &LanePlan) -> &LanePlan {
     let mut plan = std::ptr::from_ref(plan);
     // SAFETY: the asm block is empty.
     unsafe {
@@ -396,7 +400,7 @@ fn in_place(plan: &Plan) -> &Plan {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(bytes: &Bytes) -> __m512i {
+fn load(bytes: &VectorBytes) -> __m512i {
     // SAFETY: 64 bytes, aligned to 64.
     unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
 }

@@ -19,11 +19,11 @@
 mod fill;
 mod kernel;
 
-pub(crate) use fill::Filled;
+pub(crate) use fill::FilledLanes;
 
-use super::lanes::{Place, Progress};
-use crate::dictionary::{LaneState, Lanes, Word};
-use crate::program::{BLOCK, LANES_MAX, Plan, Run};
+use super::lanes::{RecordPlace, RunProgress};
+use crate::dictionary::{LaneState, LaneWords, Word};
+use crate::program::{BLOCK, LANES_MAX, LanePlan, LaneRun};
 use std::arch::x86_64::*;
 
 /// Proof that this CPU has every instruction the engine uses.
@@ -39,7 +39,7 @@ pub(crate) struct Wide(());
 /// own fresh lanes. From the first lane on there is memory for as many records as entries, each
 /// with the plan's blocks of words and presence word.
 pub(super) type WideKernel =
-    unsafe extern "sysv64" fn(&Plan, &mut WideCall, *const u8, *mut Word, u64, u64) -> WideEnd;
+    unsafe extern "sysv64" fn(&LanePlan, &mut WideCall, *const u8, *mut Word, u64, u64) -> WideEnd;
 
 /// Arguments of a kernel that are passed in memory.
 #[derive(Debug)]
@@ -82,13 +82,13 @@ impl Wide {
 
     /// True if the engine may decode entries of this run.
     #[inline(always)]
-    pub(super) fn takes(self, run: &Run) -> bool {
+    pub(super) fn takes(self, run: &LaneRun) -> bool {
         run.plan.is_some()
     }
 
     /// Returns the kernel for records of a plan. It is safe to call: the CPU features were
     /// detected.
-    pub(super) fn kernel(self, plan: &Plan) -> WideKernel {
+    pub(super) fn kernel(self, plan: &LanePlan) -> WideKernel {
         match plan.blocks {
             0 | 1 => kernel::entries::<1, 1>,
             2 => kernel::entries::<1, 2>,
@@ -101,15 +101,15 @@ impl Wide {
     #[inline]
     pub(super) fn entries(
         self,
-        run: &Run,
+        run: &LaneRun,
         bytes: &[u8],
-        place: &mut Place<'_>,
-        lanes: &Lanes,
-        progress: &mut Progress,
+        place: &mut RecordPlace<'_>,
+        lanes: &LaneWords,
+        progress: &mut RunProgress,
         count: u32,
     ) -> Option<()> {
         let plan = run.plan.as_deref()?;
-        let Place { ref mut words, base, step, presence_at } = *place;
+        let RecordPlace { ref mut words, base, step, presence_at } = *place;
         let (first_slot, presence_at) = (run.first_slot as usize, presence_at as usize);
         let span = (first_slot + plan.blocks * BLOCK).max(presence_at + 1);
         let needed = (count as usize).saturating_sub(1).saturating_mul(step).saturating_add(span);
@@ -125,7 +125,7 @@ impl Wide {
         let mut call = WideCall { end, before, is_declined: 0 };
         // SAFETY: the CPU features were detected. `rest` is readable from the position to its end.
         // There are `needed` words: for each of `count` records, `step` words apart, the plan's
-        // blocks from the first slot on and the presence word. `Lanes` has `LANES_MAX` words.
+        // blocks from the first slot on and the presence word. `LaneWords` has `LANES_MAX`.
         let WideEnd { end, lanes } = unsafe {
             self.kernel(plan)(plan, &mut call, rest.as_ptr(), out, u64::from(count), carried)
         };
@@ -141,7 +141,7 @@ impl Wide {
     /// Writes the lanes of a run that have an entry to their home, with full-width stores: vector
     /// loads stall on narrower stores to the same address.
     #[inline]
-    pub(super) fn keep(self, run: &Run, home: &mut Lanes, lanes: &[Word]) {
+    pub(super) fn keep(self, run: &LaneRun, home: &mut LaneWords, lanes: &[Word]) {
         let Some(plan) = run.plan.as_deref() else { return };
         // SAFETY: the CPU features were detected.
         unsafe {
@@ -156,7 +156,7 @@ impl Wide {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn keep<const N: usize>(run: &Run, plan: &Plan, home: &mut Lanes, lanes: &[Word]) {
+fn keep<const N: usize>(run: &LaneRun, plan: &LanePlan, home: &mut LaneWords, lanes: &[Word]) {
     let (home, _) = home.as_chunks_mut::<BLOCK>();
     let (lanes, _) = lanes.as_chunks::<BLOCK>();
     for ((home, lanes), kept) in home.iter_mut().zip(lanes).zip(&plan.kept_words).take(N) {

@@ -16,18 +16,18 @@ const BYTES: usize = 64;
 
 /// Recently seen shapes of a sequence.
 #[derive(Clone, Debug)]
-pub(super) struct Shapes {
+pub(super) struct EntryShapes {
     excess: u8,
     seen: Box<[u64; SEEN]>,
 }
 
-impl Default for Shapes {
+impl Default for EntryShapes {
     fn default() -> Self {
         Self { excess: 0, seen: Box::new([0; SEEN]) }
     }
 }
 
-impl Shapes {
+impl EntryShapes {
     /// Samples the entries at the front of the rest of a packet; returns true if the following
     /// entries are likely to have new shapes.
     pub(super) fn look(&mut self, bytes: &[u8]) -> bool {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     /// Samples 40 bytes with these stop bits, one set after the other; returns the last result.
-    fn look_at(shapes: &mut Shapes, sets: impl Iterator<Item = u64>) -> Option<bool> {
+    fn look_at(shapes: &mut EntryShapes, sets: impl Iterator<Item = u64>) -> Option<bool> {
         let bytes = |stops: u64| (0..40).map(move |bit| ((stops >> bit & 1) as u8) << 7);
         sets.map(|stops| shapes.look(&bytes(stops).collect::<Vec<u8>>())).last()
     }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn shapes_that_repeat_are_foreseen_and_others_are_not() {
         let of = |seed: u64| seed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 20;
-        let mut shapes = Shapes::default();
+        let mut shapes = EntryShapes::default();
         assert_eq!(look_at(&mut shapes, (1..50).map(of)), Some(true), "all are new");
         let thirty = (0..200).map(|number| of(number % 30));
         assert_eq!(look_at(&mut shapes, thirty), Some(false), "30 repeat");

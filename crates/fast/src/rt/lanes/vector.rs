@@ -1,11 +1,11 @@
 //! The sequences of a module, with the SIMD plans for their entries.
 
-use super::shapes::Shapes;
+use super::shapes::EntryShapes;
 use super::{LaneSegment, LaneValues, SequenceFacts};
 use crate::EngineUnderTest;
 use crate::decoder::vectors::Habit;
-use crate::decoder::wide::{Filled, Wide};
-use crate::program::{Plan, Program, Storage};
+use crate::decoder::wide::{FilledLanes, Wide};
+use crate::program::{LanePlan, Program, Storage};
 use crate::rt::context::Context;
 use crate::rt::cursor::{Cursor, seldom};
 use crate::rt::kernel::Kernel;
@@ -33,8 +33,8 @@ pub(in crate::rt) struct Sequences {
 
 #[derive(Clone, Debug)]
 struct LanedSequence {
-    plan: Arc<Plan>,
-    shapes: Shapes,
+    plan: Arc<LanePlan>,
+    shapes: EntryShapes,
     habit: Habit,
 }
 
@@ -55,7 +55,7 @@ impl Sequences {
             // A module from another generator version may number lanes differently.
             let is_same = run.whole && run.kinds().eq(facts.lanes.iter().copied());
             let plan = run.plan.clone().filter(|plan| is_same && plan.fresh.is_some())?;
-            Some(LanedSequence { plan, shapes: Shapes::default(), habit: Habit::default() })
+            Some(LanedSequence { plan, shapes: EntryShapes::default(), habit: Habit::default() })
         };
         let are_forced = engine == EngineUnderTest::Vectors;
         let chosen = if are_forced { u64::MAX } else { 0 };
@@ -117,10 +117,10 @@ fn read<S: LaneSegment>(
         return None;
     }
     let filled = wide.fill::<S>(plan, bytes, entries, last);
-    let is_whole = |end: &Filled| end.present & S::CARRIED == S::CARRIED;
+    let is_whole = |end: &FilledLanes| end.present & S::CARRIED == S::CARRIED;
     let filled = filled.filter(is_whole);
     habit.learn(filled.is_none());
-    let Filled { len, assigned, .. } = filled?;
+    let FilledLanes { len, assigned, .. } = filled?;
     S::keep(last, assigned, state);
     Some(len)
 }

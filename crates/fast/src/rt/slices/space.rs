@@ -8,7 +8,7 @@ const ROOM_MAX: usize = 1 << 20;
 
 /// Buffer in which messages are assembled.
 #[derive(Clone, Debug)]
-pub(crate) struct Room(Vec<u8>);
+pub(crate) struct OutputRoom(Vec<u8>);
 
 /// Position of a space that was lent and not returned.
 const SPENT: usize = usize::MAX;
@@ -22,12 +22,12 @@ pub(crate) struct Space<'s> {
 
 /// A position up to which a buffer has been written.
 #[derive(Debug)]
-pub(crate) struct Mark<'s> {
+pub(crate) struct SpaceMark<'s> {
     at: usize,
     buffer: std::marker::PhantomData<&'s ()>,
 }
 
-impl Room {
+impl OutputRoom {
     /// Creates a buffer for a message of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(vec![0; bytes + PIECE])
@@ -106,19 +106,19 @@ impl<'s> Space<'s> {
 
     /// Returns a mark of the current position; `None` if the space is spent.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Option<Mark<'s>> {
-        (self.at != SPENT).then_some(Mark { at: self.at, buffer: std::marker::PhantomData })
+    pub(crate) fn mark(&self) -> Option<SpaceMark<'s>> {
+        (self.at != SPENT).then_some(SpaceMark { at: self.at, buffer: std::marker::PhantomData })
     }
 
     /// Returns the bytes written after a mark.
     #[inline]
-    pub(crate) fn written(&mut self, mark: &Mark<'s>) -> &mut [u8] {
+    pub(crate) fn written(&mut self, mark: &SpaceMark<'s>) -> &mut [u8] {
         self.bytes.get_mut(mark.at..self.at).unwrap_or_default()
     }
 
     /// Keeps only the first `len` bytes written after a mark.
     #[inline]
-    pub(crate) fn cut(&mut self, mark: &Mark<'s>, len: usize) {
+    pub(crate) fn cut(&mut self, mark: &SpaceMark<'s>, len: usize) {
         self.at = self.at.min(mark.at + len);
     }
 }

@@ -15,12 +15,12 @@ const ROOM_MAX: usize = 1 << 20;
 
 /// Number of bytes an encoder reserves in a vector before it writes a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Room(usize);
+pub(crate) struct OutputRoom(usize);
 
 /// The spare capacity of one vector. The lifetime `'s` is a unique brand of that vector.
 ///
 /// Invariant: `at` and `fence` are in one allocation, which is writable from `at` up to `PIECE`
-/// bytes after `fence`. If a [`Mark`] of this brand is not after `at`, all bytes between are
+/// bytes after `fence`. If a [`SpaceMark`] of this brand is not after `at`, all bytes between are
 /// initialized: the space is filled from its start, and only [`cut`](Self::cut) moves `at` back, to
 /// bytes already written. A spent space has a dangling `at` and a null `fence`: it holds no bytes
 /// and cannot be written. The fields are private, and every function preserves the invariant.
@@ -36,12 +36,12 @@ type SpaceName<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
 /// A position up to which a space has been written.
 #[derive(Debug)]
-pub(crate) struct Mark<'s> {
+pub(crate) struct SpaceMark<'s> {
     at: NonNull<u8>,
     name: SpaceName<'s>,
 }
 
-impl Room {
+impl OutputRoom {
     /// Creates the size for a message of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self(bytes + PIECE)
@@ -138,13 +138,13 @@ impl<'s> Space<'s> {
 
     /// Returns a mark of the current position; `None` if the space is spent.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> Option<Mark<'s>> {
-        (!self.fence.is_null()).then_some(Mark { at: self.at, name: PhantomData })
+    pub(crate) fn mark(&self) -> Option<SpaceMark<'s>> {
+        (!self.fence.is_null()).then_some(SpaceMark { at: self.at, name: PhantomData })
     }
 
     /// Returns the bytes written after a mark.
     #[inline]
-    pub(crate) fn written(&mut self, mark: &Mark<'s>) -> &mut [u8] {
+    pub(crate) fn written(&mut self, mark: &SpaceMark<'s>) -> &mut [u8] {
         let len = self.at.addr().get().saturating_sub(mark.at.addr().get());
         let start = if len == 0 { self.at } else { mark.at };
         // SAFETY: a mark of this brand is in this space. If it is before `at`, all bytes between
@@ -154,7 +154,7 @@ impl<'s> Space<'s> {
 
     /// Keeps only the first `len` bytes written after a mark.
     #[inline]
-    pub(crate) fn cut(&mut self, mark: &Mark<'s>, len: usize) {
+    pub(crate) fn cut(&mut self, mark: &SpaceMark<'s>, len: usize) {
         if len < self.at.addr().get().saturating_sub(mark.at.addr().get()) {
             // SAFETY: a mark of this brand is in this space, and so is any position between it and
             // `at`.
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn bytes_are_appended_as_they_were_put() {
         let mut out = vec![1, 2];
-        let mut room = Room::new(16);
+        let mut room = OutputRoom::new(16);
         let len = room.append(&mut out, |mut space| {
             space.put(u64::from_le_bytes(*b"abcdefgh"), 5)?;
             let mark = space.mark()?;
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn nothing_is_written_behind_the_room() {
-        let mut room = Room::new(0);
+        let mut room = OutputRoom::new(0);
         for len in 0..40 {
             let mut out = Vec::with_capacity(20);
             let spare = out.capacity();
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_mark_behind_what_is_left_has_nothing_behind_it() {
         let mut out = Vec::new();
-        let len = Room::new(99).append(&mut out, |mut space| {
+        let len = OutputRoom::new(99).append(&mut out, |mut space| {
             let first = space.mark()?;
             space.put_all(b"abc")?;
             let second = space.mark()?;
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_space_that_was_lent_for_nothing_has_no_place() {
         let mut out = Vec::new();
-        Room::new(99).append(&mut out, |mut space| {
+        OutputRoom::new(99).append(&mut out, |mut space| {
             let mut kept = None;
             assert!(
                 space
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_huge_message_is_not_what_room_is_asked_for_ever_after() {
-        let mut room = Room::new(0);
+        let mut room = OutputRoom::new(0);
         room.grow(usize::MAX);
         room.enlarge();
         let mut out = Vec::new();

@@ -1,6 +1,6 @@
 //! Differences of two fields and of their operators.
 
-use super::{Comparison, id_text, name_text};
+use super::{SetComparison, id_text, name_text};
 use crate::template::model::{
     EntryKey, Enumeration, Field, FieldType, Instruction, Operator, Operators, Part,
 };
@@ -62,7 +62,7 @@ fn operators_text(operators: &Operators) -> String {
     }
 }
 
-impl Comparison<'_> {
+impl SetComparison<'_> {
     pub(super) fn fields(&mut self, old: &Field, new: &Field) {
         self.property("name", name_text(&old.name), name_text(&new.name));
         self.property("id", id_text(old.id), id_text(new.id));

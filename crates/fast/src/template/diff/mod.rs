@@ -90,15 +90,15 @@ pub fn diff(old: &TemplateSet, new: &TemplateSet) -> Vec<Change> {
         match pairs.new_of_old[index] {
             Some(other) => {
                 let other = &new.templates()[other];
-                Comparison::new(old, new, other, &mut changes).templates(template, other);
+                SetComparison::new(old, new, other, &mut changes).templates(template, other);
             }
-            None => Comparison::new(old, new, template, &mut changes)
+            None => SetComparison::new(old, new, template, &mut changes)
                 .add(true, Difference::Removed(describe_template(template))),
         }
     }
     for (index, template) in new.templates().iter().enumerate() {
         if pairs.old_of_new[index].is_none() {
-            Comparison::new(old, new, template, &mut changes)
+            SetComparison::new(old, new, template, &mut changes)
                 .add(true, Difference::Added(describe_template(template)));
         }
     }
@@ -110,7 +110,7 @@ fn describe_template(template: &Template) -> String {
 }
 
 /// Compares one pair of templates.
-struct Comparison<'c> {
+struct SetComparison<'c> {
     old: &'c TemplateSet,
     new: &'c TemplateSet,
     template: &'c Template,
@@ -118,7 +118,7 @@ struct Comparison<'c> {
     changes: &'c mut Vec<Change>,
 }
 
-impl<'c> Comparison<'c> {
+impl<'c> SetComparison<'c> {
     fn new(
         old: &'c TemplateSet,
         new: &'c TemplateSet,
@@ -176,8 +176,8 @@ impl<'c> Comparison<'c> {
     }
 
     fn instructions(&mut self, old: &'c [Instruction], new: &'c [Instruction]) {
-        let old: Vec<Item<'c>> = old.iter().map(|item| Item::new(item, self.old)).collect();
-        let new: Vec<Item<'c>> = new.iter().map(|item| Item::new(item, self.new)).collect();
+        let old: Vec<DiffItem<'c>> = old.iter().map(|item| DiffItem::new(item, self.old)).collect();
+        let new: Vec<DiffItem<'c>> = new.iter().map(|item| DiffItem::new(item, self.new)).collect();
         let pairs = align(&old, &new, 2, |item, round| match round {
             0 => Some((item.reference, item.name, None)),
             _ => Some((item.reference, None, Some(item.id?))),
@@ -247,7 +247,7 @@ impl<'c> Comparison<'c> {
 }
 
 /// An instruction with the keys by which it is paired.
-struct Item<'m> {
+struct DiffItem<'m> {
     instruction: &'m Instruction,
     name: Option<&'m Name>,
     id: Option<u32>,
@@ -255,7 +255,7 @@ struct Item<'m> {
     reference: u8,
 }
 
-impl<'m> Item<'m> {
+impl<'m> DiffItem<'m> {
     fn new(instruction: &'m Instruction, set: &'m TemplateSet) -> Self {
         let (name, id, reference) = match instruction {
             Instruction::Field(field) => (Some(&field.name), field.id, 0),

@@ -1,19 +1,23 @@
 //! Lists of instructions: fields, groups, sequences and template references.
 
 use super::Node;
-use super::layers::{Header, Layers};
+use super::layers::{ElementHeader, Layers};
 use super::operator::{OPERATORS, OperatorPlace, no_operator};
-use super::scope::{Definitions, Scope};
+use super::scope::{Definitions, ElementScope};
 use super::source::quote;
-use super::state::{Lookup, TemplateReader};
+use super::state::{TemplateLookup, TemplateReader};
 use crate::code::Code;
 use crate::template::model::{FieldType, Group, Instruction, Length, Name, Part, Sequence, Width};
 
 impl TemplateReader<'_> {
     /// Reads the instructions below a template, group or sequence.
-    pub(super) fn instructions(&mut self, parent: Node<'_>, scope: &Scope<'_>) -> Vec<Instruction> {
+    pub(super) fn instructions(
+        &mut self,
+        parent: Node<'_>,
+        scope: &ElementScope<'_>,
+    ) -> Vec<Instruction> {
         let own = Definitions::collect(self, parent, Some(scope.definitions));
-        let scope = Scope { definitions: &own, depth: scope.depth + 1, ..*scope };
+        let scope = ElementScope { definitions: &own, depth: scope.depth + 1, ..*scope };
         let is_sequence = parent.tag_name().name() == "sequence";
         let mut instructions = Vec::new();
         for child in self.children(parent) {
@@ -32,7 +36,7 @@ impl TemplateReader<'_> {
     fn instruction(
         &mut self,
         node: Node<'_>,
-        scope: &Scope<'_>,
+        scope: &ElementScope<'_>,
         parent: Node<'_>,
     ) -> Option<Instruction> {
         if !self.take_instruction(node) || !self.check_depth(node, scope) {
@@ -71,7 +75,7 @@ impl TemplateReader<'_> {
         instruction
     }
 
-    fn check_depth(&mut self, node: Node<'_>, scope: &Scope<'_>) -> bool {
+    fn check_depth(&mut self, node: Node<'_>, scope: &ElementScope<'_>) -> bool {
         let deep = scope.depth > self.limits.depth();
         if deep {
             let message = format!("groups and sequences nest deeper than {}", self.limits.depth());
@@ -80,7 +84,11 @@ impl TemplateReader<'_> {
         !deep
     }
 
-    fn template_reference(&mut self, node: Node<'_>, scope: &Scope<'_>) -> Option<Instruction> {
+    fn template_reference(
+        &mut self,
+        node: Node<'_>,
+        scope: &ElementScope<'_>,
+    ) -> Option<Instruction> {
         self.check_children(node, &[]);
         let location = self.location(node);
         let Some(name) = self.attribute(node, "name").map(str::trim) else {
@@ -90,13 +98,13 @@ impl TemplateReader<'_> {
         let (lookup, looked_at) = self.templates.find(ns, name);
         self.visit(looked_at);
         match lookup {
-            Lookup::One(index) => return Some(Instruction::StaticRef(index, location)),
-            Lookup::Several => {
+            TemplateLookup::One(index) => return Some(Instruction::StaticRef(index, location)),
+            TemplateLookup::Several => {
                 let message = format!("several templates have the name {}", quote(name));
                 let help = "give the template referred to a name of its own";
                 self.error(Code::S1, node, message, help);
             }
-            Lookup::None => {
+            TemplateLookup::None => {
                 let message = format!("no template has the name {}", quote(name));
                 let help = "check the name, or add the template to the file";
                 self.error(Code::D8, node, message, help);
@@ -105,12 +113,17 @@ impl TemplateReader<'_> {
         None
     }
 
-    fn group<'s>(&mut self, layers: &Layers<'s>, header: Header, scope: &Scope<'s>) -> Group {
+    fn group<'s>(
+        &mut self,
+        layers: &Layers<'s>,
+        header: ElementHeader,
+        scope: &ElementScope<'s>,
+    ) -> Group {
         self.check_uses(layers);
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
         let expanding = [scope.expanding, &layers.defines].concat();
-        let body = Scope {
+        let body = ElementScope {
             application_type: application_type.as_ref().or(scope.application_type),
             expanding: &expanding,
             ..scope
@@ -127,20 +140,25 @@ impl TemplateReader<'_> {
         }
     }
 
-    fn sequence<'s>(&mut self, layers: &Layers<'s>, header: Header, scope: &Scope<'s>) -> Sequence {
+    fn sequence<'s>(
+        &mut self,
+        layers: &Layers<'s>,
+        header: ElementHeader,
+        scope: &ElementScope<'s>,
+    ) -> Sequence {
         self.check_uses(layers);
         let outer = scope;
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
         let expanding = [scope.expanding, &layers.defines].concat();
-        let body = Scope {
+        let body = ElementScope {
             application_type: application_type.as_ref().or(scope.application_type),
             expanding: &expanding,
             ..scope
         };
         // The length precedes the entries, so it is outside of their application type. Its
         // dictionary is that of the nearest element, the sequence (FAST 1.1, 6.3.1).
-        let around = Scope { application_type: outer.application_type, ..body };
+        let around = ElementScope { application_type: outer.application_type, ..body };
         let length = self.length(layers.inner(), &header, &around);
         let instructions = self.instructions(layers.inner(), &body);
         Sequence {
@@ -156,9 +174,9 @@ impl TemplateReader<'_> {
     }
 
     /// Returns the scope inside a group or sequence.
-    fn inside<'s>(&self, layers: &Layers<'s>, scope: &Scope<'s>) -> Scope<'s> {
+    fn inside<'s>(&self, layers: &Layers<'s>, scope: &ElementScope<'s>) -> ElementScope<'s> {
         let last = layers.nodes.len() - 1;
-        Scope {
+        ElementScope {
             ns: layers.ns(self, scope),
             dictionary: layers.dictionary(self, last).or(scope.dictionary),
             definitions: layers.definitions,
@@ -179,7 +197,11 @@ impl TemplateReader<'_> {
     }
 
     /// Reads the `typeRef` child of a template, group or sequence.
-    pub(super) fn type_reference(&mut self, parent: Node<'_>, scope: &Scope<'_>) -> Option<Name> {
+    pub(super) fn type_reference(
+        &mut self,
+        parent: Node<'_>,
+        scope: &ElementScope<'_>,
+    ) -> Option<Name> {
         let mut references = self.children(parent);
         references.retain(|node| node.tag_name().name() == "typeRef");
         if let Some(second) = references.get(1) {
@@ -194,7 +216,12 @@ impl TemplateReader<'_> {
         Some(self.name(ns, name, node))
     }
 
-    fn length(&mut self, parent: Node<'_>, header: &Header, scope: &Scope<'_>) -> Length {
+    fn length(
+        &mut self,
+        parent: Node<'_>,
+        header: &ElementHeader,
+        scope: &ElementScope<'_>,
+    ) -> Length {
         let mut lengths = self.children(parent);
         lengths.retain(|node| node.tag_name().name() == "length");
         if let Some(second) = lengths.get(1) {
@@ -204,7 +231,7 @@ impl TemplateReader<'_> {
             return Length { name: None, id: None, operator: no_operator() };
         };
         self.check_children(node, OPERATORS);
-        let scope = Scope {
+        let scope = ElementScope {
             ns: self.attribute(node, "ns").unwrap_or(scope.ns),
             dictionary: self.attribute(node, "dictionary").or(scope.dictionary),
             ..*scope

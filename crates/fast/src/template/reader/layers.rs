@@ -4,7 +4,7 @@
 use super::Node;
 use super::operator::OPERATORS;
 use super::scalar::is_scalar;
-use super::scope::{Definitions, Scope};
+use super::scope::{Definitions, ElementScope};
 use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -30,7 +30,7 @@ impl<'s> Layers<'s> {
     pub(super) fn resolve(
         reader: &mut TemplateReader<'_>,
         node: Node<'s>,
-        scope: &Scope<'s>,
+        scope: &ElementScope<'s>,
     ) -> Option<Self> {
         let mut layers = Self {
             nodes: Vec::new(),
@@ -70,7 +70,7 @@ impl<'s> Layers<'s> {
         &mut self,
         reader: &mut TemplateReader<'_>,
         node: Node<'s>,
-        scope: &Scope<'s>,
+        scope: &ElementScope<'s>,
     ) -> Option<Option<Node<'s>>> {
         let Some(name) = reader.attribute(node, "name").map(str::trim) else {
             reader.error(Code::S1, node, "type has no name", "name a define of this file");
@@ -121,12 +121,16 @@ impl<'s> Layers<'s> {
     }
 
     /// Returns the namespace that is inherited inside the instruction.
-    pub(super) fn ns(&self, reader: &TemplateReader<'_>, scope: &Scope<'s>) -> &'s str {
+    pub(super) fn ns(&self, reader: &TemplateReader<'_>, scope: &ElementScope<'s>) -> &'s str {
         self.own_attribute(reader, "ns").unwrap_or(scope.ns)
     }
 
     /// Reads the attributes common to all instructions.
-    pub(super) fn header(&self, reader: &mut TemplateReader<'_>, scope: &Scope<'s>) -> Header {
+    pub(super) fn header(
+        &self,
+        reader: &mut TemplateReader<'_>,
+        scope: &ElementScope<'s>,
+    ) -> ElementHeader {
         let node = self.outer();
         let ns = self.ns(reader, scope);
         let local = self.own_attribute(reader, "name").map(str::trim).unwrap_or_default();
@@ -137,7 +141,7 @@ impl<'s> Layers<'s> {
         let id = self.own_attribute(reader, "id").and_then(super::attributes::field_id);
         let presence = self.presence(reader);
         let attributes = self.unknown_attributes(reader, id.is_some());
-        Header { name: reader.name(ns, local, node), id, presence, attributes }
+        ElementHeader { name: reader.name(ns, local, node), id, presence, attributes }
     }
 
     fn presence(&self, reader: &mut TemplateReader<'_>) -> Presence {
@@ -177,7 +181,7 @@ impl<'s> Layers<'s> {
 }
 
 /// Attributes common to all instructions.
-pub(super) struct Header {
+pub(super) struct ElementHeader {
     pub(super) name: Name,
     pub(super) id: Option<u32>,
     pub(super) presence: Presence,

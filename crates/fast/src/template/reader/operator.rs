@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::initial;
-use super::scope::Scope;
+use super::scope::ElementScope;
 use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -17,7 +17,7 @@ pub(super) const OPERATORS: &[&str] =
 /// The field or part that an operator applies to.
 pub(super) struct OperatorPlace<'p, 's> {
     /// Scope of the element that holds the operator.
-    pub(super) scope: Scope<'s>,
+    pub(super) scope: ElementScope<'s>,
     pub(super) field_type: &'p FieldType,
     pub(super) presence: Presence,
     /// Default key.
@@ -136,7 +136,7 @@ impl TemplateReader<'_> {
 
     fn entry(&mut self, node: Node<'_>, place: &OperatorPlace<'_, '_>) -> EntryKey {
         let dictionary = self.attribute(node, "dictionary").or(place.scope.dictionary);
-        let scope = Scope { dictionary, ..place.scope };
+        let scope = ElementScope { dictionary, ..place.scope };
         let dictionary = scope.dictionary(self, node);
         match self.attribute(node, "key").map(str::trim) {
             Some("") => {

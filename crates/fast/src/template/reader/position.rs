@@ -7,13 +7,13 @@ const STRIDE: usize = 1024;
 
 /// Finds lines and columns in constant time, so that hostile files (a single line, or very many
 /// elements) are not more expensive than others.
-pub(super) struct Positions<'a> {
+pub(super) struct NodePositions<'a> {
     text: &'a str,
     /// Offset and location of the first character at or after each multiple of [`STRIDE`].
     checkpoints: Vec<(usize, Location)>,
 }
 
-impl<'a> Positions<'a> {
+impl<'a> NodePositions<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut checkpoints = Vec::with_capacity(text.len() / STRIDE + 1);
         let mut here = START;
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn columns_count_characters_not_bytes() {
-        let positions = Positions::new("\u{e9}\u{e9}x\ny");
+        let positions = NodePositions::new("\u{e9}\u{e9}x\ny");
         assert_eq!(positions.at(4), Location { line: 1, column: 3 });
         assert_eq!(positions.at(6), Location { line: 2, column: 1 });
         assert_eq!(positions.at(3), Location { line: 1, column: 2 });
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn checkpoints_agree_with_counting_from_the_start() {
         let text = "ab\u{20ac}\ncdefg".repeat(700);
-        let positions = Positions::new(&text);
+        let positions = NodePositions::new(&text);
         let mut here = START;
         for (offset, character) in text.char_indices() {
             assert_eq!(positions.at(offset), here);

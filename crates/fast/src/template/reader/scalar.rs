@@ -1,9 +1,9 @@
 //! Scalar fields: their types and operators.
 
 use super::Node;
-use super::layers::{Header, Layers};
+use super::layers::{ElementHeader, Layers};
 use super::operator::{OPERATORS, OperatorPlace};
-use super::scope::Scope;
+use super::scope::ElementScope;
 use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -39,8 +39,8 @@ impl TemplateReader<'_> {
     pub(super) fn field<'s>(
         &mut self,
         layers: &Layers<'s>,
-        header: Header,
-        scope: &Scope<'s>,
+        header: ElementHeader,
+        scope: &ElementScope<'s>,
     ) -> Option<Field> {
         let field_type = self.field_type(layers)?;
         self.check_layers(layers, &field_type);
@@ -125,14 +125,14 @@ impl TemplateReader<'_> {
     fn operators<'s>(
         &mut self,
         layers: &Layers<'s>,
-        header: &Header,
+        header: &ElementHeader,
         field_type: &FieldType,
-        scope: &Scope<'s>,
+        scope: &ElementScope<'s>,
     ) -> Operators {
         let is_decimal = *field_type == FieldType::Decimal;
         let layer = self.operator_layer(layers, is_decimal);
         let holder = layers.nodes[layer];
-        let scope = Scope {
+        let scope = ElementScope {
             ns: layers.ns(self, scope),
             dictionary: layers.dictionary(self, layer).or(scope.dictionary),
             ..*scope
@@ -176,7 +176,12 @@ impl TemplateReader<'_> {
     }
 
     /// Reads `exponent` and `mantissa`; a missing one has no operator.
-    fn parts(&mut self, holder: Node<'_>, header: &Header, scope: Scope<'_>) -> Operators {
+    fn parts(
+        &mut self,
+        holder: Node<'_>,
+        header: &ElementHeader,
+        scope: ElementScope<'_>,
+    ) -> Operators {
         let children = self.children(holder);
         if let Some(whole) = children.iter().find(|c| OPERATORS.contains(&c.tag_name().name())) {
             let message = "the decimal has an operator of its own and on its parts";
@@ -194,7 +199,7 @@ impl TemplateReader<'_> {
             }
             let operator = node.and_then(|node| self.operator_child(node));
             let own = node.and_then(|node| self.attribute(node, "dictionary"));
-            let scope = Scope { dictionary: own.or(scope.dictionary), ..scope };
+            let scope = ElementScope { dictionary: own.or(scope.dictionary), ..scope };
             let place = OperatorPlace {
                 scope,
                 field_type: &field_type,

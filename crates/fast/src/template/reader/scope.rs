@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Scopes of an instruction.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'s> {
+pub(super) struct ElementScope<'s> {
     /// Inherited `ns`.
     pub(super) ns: &'s str,
     /// Inherited `templateNs`.
@@ -29,7 +29,7 @@ pub(super) struct Scope<'s> {
     pub(super) depth: usize,
 }
 
-impl Scope<'_> {
+impl ElementScope<'_> {
     /// Returns the dictionary that a `dictionary` attribute refers to here.
     pub(super) fn dictionary(&self, reader: &mut TemplateReader<'_>, node: Node<'_>) -> Dictionary {
         match self.dictionary.unwrap_or("global") {

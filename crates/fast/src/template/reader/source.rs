@@ -1,7 +1,7 @@
 //! Converts bytes to an XML tree, and describes every rejection.
 
-use super::position::Positions;
-use super::scan::{self, Refusal};
+use super::position::NodePositions;
+use super::scan::{self, XmlRefusal};
 use super::template;
 use crate::code::Code;
 use crate::template::error::{TemplateError, TemplateErrors};
@@ -73,7 +73,7 @@ fn not_utf8(bytes: &[u8], valid: usize) -> TemplateErrors {
             "convert the file to UTF-8, for instance with iconv".to_owned(),
         ),
     };
-    refused(Some(Code::S1), Positions::new(text).at(valid), message, &help)
+    refused(Some(Code::S1), NodePositions::new(text).at(valid), message, &help)
 }
 
 /// Returns the encoding that an XML declaration names.
@@ -141,8 +141,8 @@ impl<'a> TemplateText<'a> {
         offset - behind + self.start
     }
 
-    pub(super) fn positions(&self) -> Positions<'a> {
-        Positions::new(self.original)
+    pub(super) fn positions(&self) -> NodePositions<'a> {
+        NodePositions::new(self.original)
     }
 
     /// Declares a prefix on the root element; returns false if that is not possible.
@@ -233,46 +233,46 @@ fn check_bytes(bytes: usize, limits: &ParseLimits) -> Result<(), TemplateErrors>
     ))
 }
 
-fn describe_refusal(text: &str, refusal: &Refusal, limits: &ParseLimits) -> TemplateErrors {
+fn describe_refusal(text: &str, refusal: &XmlRefusal, limits: &ParseLimits) -> TemplateErrors {
     let (code, offset, message, help) = match *refusal {
-        Refusal::Dtd(at) => (
+        XmlRefusal::Dtd(at) => (
             Some(Code::S1),
             at,
             "document type declarations are not read".to_owned(),
             "remove the <!DOCTYPE ...> and replace the entities it defines by their text",
         ),
-        Refusal::Depth(at) => (
+        XmlRefusal::Depth(at) => (
             None,
             at,
             format!("XML elements nest deeper than {}", limits.depth()),
             "nest less, or raise ParseLimits::depth_max",
         ),
-        Refusal::Elements(at) => (
+        XmlRefusal::Elements(at) => (
             None,
             at,
             format!("the file has more than {} XML elements", limits.elements_max),
             "raise ParseLimits::elements_max if the file is meant to be so large",
         ),
-        Refusal::Attributes(at) => (
+        XmlRefusal::Attributes(at) => (
             None,
             at,
             "an element has too many attributes".to_owned(),
             "no template needs so many: check where the file comes from",
         ),
-        Refusal::Tag(at) => (
+        XmlRefusal::Tag(at) => (
             None,
             at,
             "a tag is too long".to_owned(),
             "no template needs so long a name or value: check where the file comes from",
         ),
-        Refusal::Namespaces(at) => (
+        XmlRefusal::Namespaces(at) => (
             None,
             at,
             "too many namespace declarations are in force at once".to_owned(),
             "declare each namespace once on the root element",
         ),
     };
-    refused(code, Positions::new(text).at(offset), message, help)
+    refused(code, NodePositions::new(text).at(offset), message, help)
 }
 
 fn refused(code: Option<Code>, location: Location, message: String, help: &str) -> TemplateErrors {

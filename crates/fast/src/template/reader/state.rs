@@ -1,7 +1,7 @@
 //! State of the reader: errors, budgets and the path to the current field.
 
 use super::Node;
-use super::position::Positions;
+use super::position::NodePositions;
 use super::source::TemplateText;
 use crate::code::Code;
 use crate::template::error::{ErrorList, TemplateError};
@@ -22,7 +22,7 @@ pub(super) struct TemplateReader<'a> {
     /// Namespace of the root element: treated as FAST's, whatever it is.
     pub(super) root_ns: String,
     source: &'a TemplateText<'a>,
-    positions: Positions<'a>,
+    positions: NodePositions<'a>,
     template: String,
     path: Vec<String>,
     instructions: usize,
@@ -173,7 +173,7 @@ pub(super) struct TemplateNames {
 
 /// Result of looking up a template name.
 #[derive(Clone, Copy)]
-pub(super) enum Lookup {
+pub(super) enum TemplateLookup {
     One(usize),
     Several,
     None,
@@ -187,12 +187,12 @@ impl TemplateNames {
     /// Finds a template by name and namespace. Because some files are careless with namespaces, a
     /// local name is enough if only one template has it. The second value is the number of
     /// templates visited.
-    pub(super) fn find(&self, ns: &str, local: &str) -> (Lookup, usize) {
-        let Some(named) = self.local.get(local) else { return (Lookup::None, 1) };
+    pub(super) fn find(&self, ns: &str, local: &str) -> (TemplateLookup, usize) {
+        let Some(named) = self.local.get(local) else { return (TemplateLookup::None, 1) };
         let mut exact = named.iter().filter(|(own, _)| **own == *ns).map(|&(_, index)| index);
         let lookup = match (exact.next(), exact.next(), named.as_slice()) {
-            (Some(index), None, _) | (None, None, &[(_, index)]) => Lookup::One(index),
-            _ => Lookup::Several,
+            (Some(index), None, _) | (None, None, &[(_, index)]) => TemplateLookup::One(index),
+            _ => TemplateLookup::Several,
         };
         (lookup, named.len())
     }

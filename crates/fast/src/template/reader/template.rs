@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::attributes::TEMPLATE;
-use super::scope::{Definitions, Scope};
+use super::scope::{Definitions, ElementScope};
 use super::source::{TemplateText, quote};
 use super::state::TemplateReader;
 use crate::code::Code;
@@ -45,7 +45,7 @@ impl TemplateReader<'_> {
             Some(root) => Definitions::collect(self, root, None),
             None => Definitions::default(),
         };
-        let scope = Scope {
+        let scope = ElementScope {
             ns: inherited(self, "ns").unwrap_or_default(),
             template_ns: inherited(self, "templateNs").unwrap_or_default(),
             dictionary: inherited(self, "dictionary"),
@@ -82,7 +82,7 @@ impl TemplateReader<'_> {
         nodes
     }
 
-    fn template_name(&mut self, node: Node<'_>, scope: &Scope<'_>) -> Name {
+    fn template_name(&mut self, node: Node<'_>, scope: &ElementScope<'_>) -> Name {
         let local = self.attribute(node, "name").map(str::trim).unwrap_or_default();
         if local.is_empty() {
             self.error(Code::S1, node, "the template has no name", "add a name attribute");
@@ -91,9 +91,9 @@ impl TemplateReader<'_> {
         self.name(ns, local, node)
     }
 
-    fn template(&mut self, node: Node<'_>, name: Name, scope: &Scope<'_>) -> Template {
+    fn template(&mut self, node: Node<'_>, name: Name, scope: &ElementScope<'_>) -> Template {
         self.enter_template(&name.local);
-        let scope = Scope {
+        let scope = ElementScope {
             ns: self.attribute(node, "ns").unwrap_or(scope.ns),
             template_ns: self.attribute(node, "templateNs").unwrap_or(scope.template_ns),
             dictionary: self.attribute(node, "dictionary").or(scope.dictionary),
@@ -106,7 +106,7 @@ impl TemplateReader<'_> {
         self.unknown_attributes(node, TEMPLATE, &mut attributes);
         attributes.retain(|attribute| &*attribute.name.local != "reset");
         let application_type = self.type_reference(node, &scope);
-        let body = Scope { application_type: application_type.as_ref(), ..scope };
+        let body = ElementScope { application_type: application_type.as_ref(), ..scope };
         let instructions = self.instructions(node, &body);
         let location = self.location(node);
         Template { name, id, application_type, reset, instructions, attributes, location }

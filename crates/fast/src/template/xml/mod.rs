@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::set::TemplateSet;
 use std::collections::{BTreeMap, BTreeSet};
-use writer::Writer;
+use writer::XmlWriter;
 
 impl TemplateSet {
     /// Returns the whole set as XML.
@@ -62,7 +62,8 @@ fn print(set: &TemplateSet, chosen: &BTreeSet<usize>) -> String {
     };
     let version = if fields.iter().any(extended) { "1.2" } else { "1.1" };
     let namespace = format!("http://www.fixprotocol.org/ns/fast/td/{version}");
-    let mut printer = Printer { set, definitions: definitions(&fields), out: Writer::new() };
+    let mut printer =
+        TemplatePrinter { set, definitions: definitions(&fields), out: XmlWriter::new() };
     printer.out.open("templates");
     printer.out.attribute("xmlns", &namespace);
     printer.definitions();
@@ -129,13 +130,13 @@ struct Inherited<'m> {
     dictionary: &'m str,
 }
 
-struct Printer<'m> {
+struct TemplatePrinter<'m> {
     set: &'m TemplateSet,
     definitions: NamedEnumerations<'m>,
-    out: Writer,
+    out: XmlWriter,
 }
 
-impl<'m> Printer<'m> {
+impl<'m> TemplatePrinter<'m> {
     fn definitions(&mut self) {
         let definitions: Vec<_> =
             self.definitions.iter().filter_map(|(name, kind)| Some((*name, (*kind)?))).collect();

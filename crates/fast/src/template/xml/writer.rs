@@ -7,14 +7,14 @@ const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// Writes elements as they are opened and closed; an element without children becomes an
 /// empty-element tag.
-pub(super) struct Writer {
+pub(super) struct XmlWriter {
     out: String,
     open: Vec<&'static str>,
     /// True if the last tag still lacks its `>`.
     in_tag: bool,
 }
 
-impl Writer {
+impl XmlWriter {
     pub(super) fn new() -> Self {
         let out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
         Self { out, open: Vec::new(), in_tag: false }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn elements_nest_and_values_are_escaped() {
-        let mut writer = Writer::new();
+        let mut writer = XmlWriter::new();
         writer.open("a");
         writer.attribute("b", "<\n\"&");
         writer.open("c");

@@ -1,10 +1,10 @@
 //! Decimals: with one operator, and with separate operators for exponent and mantissa.
 
-use super::emit::Emitter;
-use super::segment::Fields;
+use super::emit::TreeEmitter;
+use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::{INTEGER_BYTES, Range};
-use crate::program::{Code, Initial, Op};
+use crate::program::{Initial, Op, OpCode};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -14,11 +14,11 @@ const EXPONENT_BIAS: i64 = 63;
 const EXPONENT_LIMIT: i64 = 126;
 
 /// Exponent and mantissa.
-type Scaled = [Value; 2];
+type ScaledValues = [Value; 2];
 
-impl Emitter<'_, '_> {
+impl TreeEmitter<'_, '_> {
     /// Emits an exponent and the operations that follow it for the mantissa.
-    pub(super) fn decimal_of_parts(&mut self, fields: &mut Fields<'_>, ops: &[Op]) {
+    pub(super) fn decimal_of_parts(&mut self, fields: &mut SegmentFields<'_>, ops: &[Op]) {
         let op = &ops[0];
         self.ensure(2 * INTEGER_BYTES);
         let (absent, done) = (self.block(), self.block());
@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
         self.check_exponent(exponent);
         let first_bit = fields.bits_taken();
         for part in &ops[1..] {
-            if part.code == Code::CheckEntryType {
+            if part.code == OpCode::CheckEntryType {
                 self.check_entry_type(fields, part);
                 continue;
             }
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
     /// Emits a decimal with one operator.
     ///
     /// Spec: FAST 1.1 §6.3, §10.6.4.
-    pub(super) fn decimal(&mut self, fields: &mut Fields<'_>, op: &Op) {
+    pub(super) fn decimal(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
         use OperatorKind as K;
         self.ensure(2 * INTEGER_BYTES);
         let (absent, done, found) = (self.block(), self.block(), self.block());
@@ -112,17 +112,17 @@ impl Emitter<'_, '_> {
         self.absent(fields, op, absent, done);
     }
 
-    fn found(&mut self, found: Block, scaled: Scaled) {
+    fn found(&mut self, found: Block, scaled: ScaledValues) {
         self.b.ins().jump(found, &scaled.map(BlockArg::Value));
     }
 
-    fn scaled_initial(&mut self, initial: &Initial) -> Scaled {
+    fn scaled_initial(&mut self, initial: &Initial) -> ScaledValues {
         let exponent = self.constant(i64::from(initial.exponent) as u64);
         [exponent, self.constant(initial.word)]
     }
 
     /// Reads exponent and mantissa.
-    fn scaled(&mut self, op: &Op, null: Block) -> Scaled {
+    fn scaled(&mut self, op: &Op, null: Block) -> ScaledValues {
         let exponent = self.read_integer(true, op.optional.then_some(null), Range::ALL);
         self.check_exponent(exponent);
         [exponent, self.read_integer(true, None, Range::ALL)]
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         self.found(found, scaled);
     }
 
-    fn scaled_delta(&mut self, op: &Op, initial: &Initial, absent: Block) -> Scaled {
+    fn scaled_delta(&mut self, op: &Op, initial: &Initial, absent: Block) -> ScaledValues {
         let exponent_delta = self.read_integer(true, op.optional.then_some(absent), Range::ALL);
         let mantissa_delta = self.read_integer(true, None, Range::ALL);
         let known = self.block();

@@ -15,7 +15,7 @@ pub(in crate::decoder) const REACH: usize = 256;
 
 /// The arguments of the function, as values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given {
+pub(super) struct TreeArguments {
     pub call: Value,
     /// First word of the message.
     pub words: Value,
@@ -29,10 +29,10 @@ pub(super) struct Given {
 }
 
 /// Emits the code of one template.
-pub(super) struct Emitter<'a, 'f> {
+pub(super) struct TreeEmitter<'a, 'f> {
     pub b: &'a mut FunctionBuilder<'f>,
     pub program: &'a Program,
-    pub given: Given,
+    pub given: TreeArguments,
     /// Fields that are read by helper functions.
     pub texts: &'a [TextField],
     /// The next byte.
@@ -49,7 +49,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub room: usize,
 }
 
-impl<'f> CodeFlow<'f> for Emitter<'_, 'f> {
+impl<'f> CodeFlow<'f> for TreeEmitter<'_, 'f> {
     fn builder(&mut self) -> &mut FunctionBuilder<'f> {
         self.b
     }
@@ -63,7 +63,7 @@ impl<'f> CodeFlow<'f> for Emitter<'_, 'f> {
     }
 }
 
-impl Emitter<'_, '_> {
+impl TreeEmitter<'_, '_> {
     /// Creates a block with one parameter.
     pub(super) fn join(&mut self) -> (Block, Value) {
         let block = self.block();
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
     /// Assigns a word to an entry.
     pub(super) fn assign(&mut self, op: &Op, word: Value) {
         let at = entry_at(op);
-        let Given { entries, assigned, .. } = self.given;
+        let TreeArguments { entries, assigned, .. } = self.given;
         self.b.ins().store(HEAD, word, entries, at + ENTRY_PARTS.word as i32);
         self.b.ins().store(HEAD, assigned, entries, at + ENTRY_PARTS.stamp as i32);
     }
@@ -153,7 +153,7 @@ impl Emitter<'_, '_> {
     /// Makes an entry empty.
     pub(super) fn set_empty(&mut self, op: &Op) {
         let at = entry_at(op) + ENTRY_PARTS.stamp as i32;
-        let Given { entries, empty, .. } = self.given;
+        let TreeArguments { entries, empty, .. } = self.given;
         self.b.ins().store(HEAD, empty, entries, at);
     }
 

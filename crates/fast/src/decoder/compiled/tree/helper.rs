@@ -6,7 +6,7 @@
 
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
-use crate::dictionary::{Entry, EntryState, TextUndo, Word, inline_word, long_word};
+use crate::dictionary::{DictionaryEntry, EntryState, TextUndo, Word, inline_word, long_word};
 use crate::message::push_bytes;
 use crate::program::{Op, Program, WireType};
 use crate::template::OperatorKind;
@@ -30,10 +30,10 @@ pub(super) struct TextField {
 
 /// Buffers for the strings of a message, and their limits.
 #[derive(Debug)]
-pub(super) struct Texts {
+pub(super) struct TreeTexts {
     /// End of the readable bytes.
     pub end: *const u8,
-    pub entries: *mut [Entry],
+    pub entries: *mut [DictionaryEntry],
     pub buffers: *mut [Vec<u8>],
     /// Stamp of an assigned entry.
     pub epoch: u32,
@@ -96,7 +96,7 @@ pub(super) unsafe extern "sysv64" fn read_text(
     // SAFETY: likewise.
     let (stream, mut parts) = unsafe {
         let len = (texts.end as usize).saturating_sub(start as usize);
-        (std::slice::from_raw_parts(start, len), Parts::of(texts))
+        (std::slice::from_raw_parts(start, len), TextAccess::of(texts))
     };
     match parts.read(field, stream) {
         Some((len, word)) => {
@@ -121,16 +121,16 @@ pub(super) unsafe extern "sysv64" fn copy_text(
     out: *mut Word,
 ) -> u64 {
     // SAFETY: as promised.
-    let (mut parts, field) = unsafe { (Parts::of(&mut (*call).texts), &*field) };
+    let (mut parts, field) = unsafe { (TextAccess::of(&mut (*call).texts), &*field) };
     let Some(word) = parts.copied(field) else { return 0 };
     // SAFETY: likewise.
     unsafe { *out = word };
     1
 }
 
-/// [`Texts`] with its pointers followed.
-struct Parts<'t> {
-    entries: &'t mut [Entry],
+/// [`TreeTexts`] with its pointers followed.
+struct TextAccess<'t> {
+    entries: &'t mut [DictionaryEntry],
     buffers: &'t mut [Vec<u8>],
     epoch: u32,
     undo: Option<&'t mut TextUndo>,
@@ -141,11 +141,11 @@ struct Parts<'t> {
     left: &'t mut usize,
 }
 
-impl<'t> Parts<'t> {
+impl<'t> TextAccess<'t> {
     /// # Safety
     /// The pointers are valid, and nothing else accesses their targets during the lifetime of the
     /// result.
-    unsafe fn of(texts: &'t mut Texts) -> Self {
+    unsafe fn of(texts: &'t mut TreeTexts) -> Self {
         // SAFETY: as promised.
         unsafe {
             Self {

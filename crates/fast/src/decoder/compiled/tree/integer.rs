@@ -1,15 +1,15 @@
 //! Integers: reading and operators.
 
-use super::emit::Emitter;
-use super::segment::Fields;
+use super::emit::TreeEmitter;
+use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
-use crate::decoder::compiled::integer::{Length, Range, StreamInteger};
+use crate::decoder::compiled::integer::{Range, StreamInteger, WireLength};
 use crate::decoder::compiled::numbers;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 
-impl Emitter<'_, '_> {
+impl TreeEmitter<'_, '_> {
     /// Reads an integer; NULL goes to `null`.
     pub(super) fn read_integer(
         &mut self,
@@ -28,8 +28,8 @@ impl Emitter<'_, '_> {
                 range.check(emitter, number);
             }
             let end = match len {
-                Length::Known(len) => emitter.b.ins().iadd_imm(position, len),
-                Length::Counted(len) => emitter.b.ins().iadd(position, len),
+                WireLength::Known(len) => emitter.b.ins().iadd_imm(position, len),
+                WireLength::Counted(len) => emitter.b.ins().iadd(position, len),
             };
             emitter.b.ins().jump(done, &[number, end].map(BlockArg::Value));
         });
@@ -50,7 +50,12 @@ impl Emitter<'_, '_> {
     /// none.
     ///
     /// Spec: FAST 1.1 §6.3.
-    pub(super) fn integer(&mut self, op: &Op, fields: &mut Fields<'_>, absent: Block) -> Value {
+    pub(super) fn integer(
+        &mut self,
+        op: &Op,
+        fields: &mut SegmentFields<'_>,
+        absent: Block,
+    ) -> Value {
         use OperatorKind as K;
         let is_signed = op.wire == WireType::Int;
         let range = Range::of(is_signed, op.width, op.optional);

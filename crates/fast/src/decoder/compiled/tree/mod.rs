@@ -14,16 +14,16 @@ mod segment;
 mod text;
 
 use super::message::MessageEnd;
-use super::{Compiler, define};
+use super::{JitCompiler, define};
 use crate::decoder::{Decoder, ResetPolicy};
-use crate::dictionary::{Dictionary, Entry, Word};
-use crate::message::Store;
+use crate::dictionary::{DictionaryEntries, DictionaryEntry, Word};
+use crate::message::MessageStore;
 use crate::program::{Op, Program, Segment};
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use emit::{Emitter, Given, REACH};
-use helper::{TextField, Texts};
+use emit::{REACH, TreeArguments, TreeEmitter};
+use helper::{TextField, TreeTexts};
 use segment::{WORDS_BEHIND, is_text, ops_of};
 use std::mem::offset_of;
 use std::ops::Range;
@@ -46,7 +46,7 @@ type DecodeTree = unsafe extern "sysv64" fn(
     *const u8,
     u64,
     *mut Word,
-    *mut Entry,
+    *mut DictionaryEntry,
     u64,
 ) -> MessageEnd;
 
@@ -64,7 +64,7 @@ struct TreeCall {
     /// Type tags of entries.
     tags: *mut u8,
     fields: *const TextField,
-    texts: Texts,
+    texts: TreeTexts,
 }
 
 /// Compiled code of a template. `Compiled` owns the code; this value never leaves it.
@@ -86,7 +86,7 @@ pub(super) struct TreeFunction {
 }
 
 /// Outcome of a decoding attempt.
-enum Outcome {
+enum TreeOutcome {
     Done(usize),
     /// Too few bytes were readable.
     NearEnd,
@@ -94,8 +94,8 @@ enum Outcome {
 }
 
 /// Buffers and limits of a message, without the dictionary.
-struct Room<'d> {
-    store: &'d mut Store,
+struct MessageRoom<'d> {
+    store: &'d mut MessageStore,
     scratch: &'d mut Vec<u8>,
     limits: &'d crate::limits::Limits,
 }
@@ -125,9 +125,9 @@ impl<'p> TreeFrame<'p> {
     }
 
     fn visit(&mut self, segment: &Segment) {
-        use crate::program::Code;
+        use crate::program::OpCode;
         for op in ops_of(self.program, segment) {
-            if matches!(op.code, Code::Group | Code::GroupOptional | Code::Sequence) {
+            if matches!(op.code, OpCode::Group | OpCode::GroupOptional | OpCode::Sequence) {
                 self.visit(&self.program.segments[op.aux as usize]);
                 continue;
             }
@@ -185,10 +185,10 @@ impl<'p> TreeFrame<'p> {
         let (bail, near_end) = (b.create_block(), b.create_block());
         b.set_cold_block(bail);
         b.set_cold_block(near_end);
-        let mut emitter = Emitter {
+        let mut emitter = TreeEmitter {
             b: &mut b,
             program: self.program,
-            given: Given { call, words, entries, assigned, empty, last },
+            given: TreeArguments { call, words, entries, assigned, empty, last },
             texts: &self.texts,
             position,
             used,
@@ -211,7 +211,7 @@ impl<'p> TreeFrame<'p> {
     }
 }
 
-impl Compiler {
+impl JitCompiler {
     /// Compiles a template.
     pub(super) fn tree(&mut self, frame: TreeFrame<'_>) -> Option<TreeFunction> {
         self.take_lanes(frame.count)?;
@@ -243,23 +243,23 @@ impl TreeFunction {
         &self,
         window: &[u8],
         (position, map): (usize, u64),
-        dictionary: &mut Dictionary,
+        dictionary: &mut DictionaryEntries,
         is_fresh: bool,
-        room: Room<'_>,
-    ) -> Outcome {
-        let Store { words, bytes, used } = room.store;
+        room: MessageRoom<'_>,
+    ) -> TreeOutcome {
+        let MessageStore { words, bytes, used } = room.store;
         let parts = dictionary.parts();
-        let Some(last) = window.len().checked_sub(REACH) else { return Outcome::NearEnd };
+        let Some(last) = window.len().checked_sub(REACH) else { return TreeOutcome::NearEnd };
         let Some(words_max) = words.len().checked_sub(WORDS_BEHIND) else {
-            return Outcome::Declined;
+            return TreeOutcome::Declined;
         };
         if position > last
             || words_max < self.record_words
             || parts.entries.len() < self.entries_min
         {
-            return Outcome::Declined;
+            return TreeOutcome::Declined;
         }
-        let (entries, epoch) = (parts.entries as *mut Entry, u64::from(parts.epoch));
+        let (entries, epoch) = (parts.entries as *mut DictionaryEntry, u64::from(parts.epoch));
         let limits = room.limits;
         bytes.clear();
         let mut call = TreeCall {
@@ -269,7 +269,7 @@ impl TreeFunction {
             entries_left: u64::from(limits.entries_total_max),
             tags: parts.tags,
             fields: self.texts.as_ptr(),
-            texts: Texts {
+            texts: TreeTexts {
                 end: window.as_ptr_range().end,
                 entries: parts.entries,
                 buffers: parts.texts,
@@ -296,10 +296,14 @@ impl TreeFunction {
             (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
         };
         if end.is_null() {
-            return if words_used == NEAR_END { Outcome::NearEnd } else { Outcome::Declined };
+            return if words_used == NEAR_END {
+                TreeOutcome::NearEnd
+            } else {
+                TreeOutcome::Declined
+            };
         }
         *used = words_used as usize;
-        Outcome::Done(end as usize - window.as_ptr() as usize)
+        TreeOutcome::Done(end as usize - window.as_ptr() as usize)
     }
 }
 
@@ -340,7 +344,7 @@ impl Decoder {
             dictionary.keep(&tree.entries);
         }
         let is_ahead = buffer.len() >= bytes.len() + REACH;
-        let mut outcome = Outcome::NearEnd;
+        let mut outcome = TreeOutcome::NearEnd;
         for is_copied in [false, true] {
             if !is_copied && !is_ahead && bytes.len() <= COPIED_MAX {
                 continue;
@@ -350,30 +354,30 @@ impl Decoder {
                 false if is_ahead => buffer,
                 false => bytes,
             };
-            let room = Room {
+            let room = MessageRoom {
                 store: &mut self.message.store,
                 scratch: &mut self.text,
                 limits: &self.options.limits,
             };
             outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
             // The message may extend into the bytes after the packet.
-            if matches!(outcome, Outcome::Done(end) if end > bytes.len()) {
-                outcome = Outcome::Declined;
+            if matches!(outcome, TreeOutcome::Done(end) if end > bytes.len()) {
+                outcome = TreeOutcome::Declined;
             }
-            if matches!(outcome, Outcome::Done(_)) {
+            if matches!(outcome, TreeOutcome::Done(_)) {
                 break;
             }
             match is_fresh {
                 true => dictionary.reset_values(),
                 false => dictionary.put_back(&tree.entries),
             }
-            if is_ahead || matches!(outcome, Outcome::Declined) {
+            if is_ahead || matches!(outcome, TreeOutcome::Declined) {
                 break;
             }
         }
-        let is_declined = !matches!(outcome, Outcome::Done(_));
+        let is_declined = !matches!(outcome, TreeOutcome::Done(_));
         self.jit.tree_did(template, is_declined);
-        let Outcome::Done(end) = outcome else { return None };
+        let TreeOutcome::Done(end) = outcome else { return None };
         self.message.set_template(template);
         Some(end)
     }

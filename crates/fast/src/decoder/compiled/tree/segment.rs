@@ -1,11 +1,11 @@
 //! Segments: the fields of a template, group or entry, with presence maps and loops.
 
 use super::TreeCall;
-use super::emit::{Emitter, HEAD, REACH};
+use super::emit::{HEAD, REACH, TreeEmitter};
 use super::text::WORD_BYTES;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::INTEGER_BYTES;
-use crate::program::{Code, LANES_MAX, Op, Program, Segment, WireType};
+use crate::program::{LANES_MAX, Op, OpCode, Program, Segment, WireType};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -21,7 +21,7 @@ const MAP_BITS_MAX: u32 = 56;
 const DEPTH_MAX: u32 = 16;
 
 /// The segment that is being emitted.
-pub(super) struct Fields<'p> {
+pub(super) struct SegmentFields<'p> {
     segment: &'p Segment,
     /// First word of its record.
     pub record: Value,
@@ -35,7 +35,7 @@ pub(super) struct Fields<'p> {
     presence_at: u32,
 }
 
-impl Fields<'_> {
+impl SegmentFields<'_> {
     /// Returns the number of presence-map bits that operations so far have used.
     pub(super) fn bits_taken(&self) -> u32 {
         self.next_bit
@@ -51,9 +51,9 @@ pub(super) fn count(program: &Program, segment: &Segment, depth: u32) -> Option<
     let mut count = 0;
     for op in ops {
         count += match op.code {
-            Code::DynamicRef => return None,
+            OpCode::DynamicRef => return None,
             _ if !has_code(op.operator) => return None,
-            Code::Group | Code::GroupOptional | Code::Sequence => {
+            OpCode::Group | OpCode::GroupOptional | OpCode::Sequence => {
                 1 + self::count(program, program.segments.get(op.aux as usize)?, depth + 1)?
             }
             _ => 1,
@@ -77,7 +77,7 @@ fn skipping(ops: &[Op]) -> u32 {
 }
 
 fn is_exponent(op: &Op) -> bool {
-    matches!(op.code, Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional)
+    matches!(op.code, OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional)
 }
 
 /// True if there is machine code for an operator; others are left to the operations.
@@ -89,7 +89,7 @@ fn has_code(operator: OperatorKind) -> bool {
     )
 }
 
-impl Emitter<'_, '_> {
+impl TreeEmitter<'_, '_> {
     /// Emits a template. `map` is its presence map; the first bit after the template id's is at the
     /// top.
     pub(super) fn template(&mut self, segment: &Segment, map: Value) {
@@ -162,7 +162,8 @@ impl Emitter<'_, '_> {
         let all = self.constant(u64::MAX);
         self.b.def_var(present, all);
         let presence_at = segment.presence_at;
-        let mut fields = Fields { segment, record, bits, width, next_bit: 0, present, presence_at };
+        let mut fields =
+            SegmentFields { segment, record, bits, width, next_bit: 0, present, presence_at };
         let mut ops = ops_of(self.program, segment);
         while !ops.is_empty() {
             let taken = self.operation(&mut fields, ops);
@@ -173,46 +174,46 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits the first operation and those that belong to it; returns their number.
-    fn operation(&mut self, fields: &mut Fields<'_>, ops: &[Op]) -> usize {
+    fn operation(&mut self, fields: &mut SegmentFields<'_>, ops: &[Op]) -> usize {
         let op = &ops[0];
         match op.code {
-            Code::Constant => {}
-            Code::ConstantOptional => {
+            OpCode::Constant => {}
+            OpCode::ConstantOptional => {
                 let done = self.block();
                 let (_, silent) = self.branch_on_bit(fields, None);
                 // If the bit is set, nothing remains to be done.
                 self.absent(fields, op, silent, done);
             }
-            Code::NextPresenceWord => {
+            OpCode::NextPresenceWord => {
                 self.store_presence(fields);
                 fields.presence_at += 1;
                 let all = self.constant(u64::MAX);
                 self.b.def_var(fields.present, all);
             }
-            Code::CheckEntryType => self.check_entry_type(fields, op),
-            Code::Exponent | Code::ExponentDefault | Code::ExponentDefaultOptional => {
+            OpCode::CheckEntryType => self.check_entry_type(fields, op),
+            OpCode::Exponent | OpCode::ExponentDefault | OpCode::ExponentDefaultOptional => {
                 let len = 1 + op.aux as usize;
                 self.decimal_of_parts(fields, &ops[..len]);
                 return len;
             }
             // Emitted together with its exponent.
-            Code::Mantissa | Code::MantissaDelta => {}
-            Code::Decimal => self.decimal(fields, op),
-            Code::Text
-            | Code::AsciiNone
-            | Code::AsciiNoneOptional
-            | Code::AsciiDefault
-            | Code::AsciiDefaultOptional
-            | Code::AsciiCopy
-            | Code::AsciiCopyOptional => self.text(fields, op),
-            Code::Length | Code::LengthNone => {
+            OpCode::Mantissa | OpCode::MantissaDelta => {}
+            OpCode::Decimal => self.decimal(fields, op),
+            OpCode::Text
+            | OpCode::AsciiNone
+            | OpCode::AsciiNoneOptional
+            | OpCode::AsciiDefault
+            | OpCode::AsciiDefaultOptional
+            | OpCode::AsciiCopy
+            | OpCode::AsciiCopyOptional => self.text(fields, op),
+            OpCode::Length | OpCode::LengthNone => {
                 self.sequence(fields, op, &ops[1]);
                 return 2;
             }
             // Emitted together with its length.
-            Code::Sequence => {}
-            Code::Group => self.group(fields, op),
-            Code::GroupOptional => {
+            OpCode::Sequence => {}
+            OpCode::Group => self.group(fields, op),
+            OpCode::GroupOptional => {
                 let before = self.room;
                 let done = self.block();
                 let (there, silent) = self.branch_on_bit(fields, None);
@@ -222,7 +223,7 @@ impl Emitter<'_, '_> {
                 self.room = self.room.min(before);
             }
             // Rejected by `count`.
-            Code::DynamicRef => {
+            OpCode::DynamicRef => {
                 let bail = self.bail;
                 self.jump(bail);
                 let unreachable = self.block();
@@ -240,7 +241,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Ends the current block and emits the block of an absent field; both continue in `done`.
-    pub(super) fn absent(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, done: Block) {
+    pub(super) fn absent(
+        &mut self,
+        fields: &SegmentFields<'_>,
+        op: &Op,
+        absent: Block,
+        done: Block,
+    ) {
         self.jump(done);
         self.b.switch_to_block(absent);
         let present = self.b.use_var(fields.present);
@@ -251,11 +258,11 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores a value in a slot of the record.
-    pub(super) fn store(&mut self, fields: &Fields<'_>, op: &Op, slot: u32, value: Value) {
+    pub(super) fn store(&mut self, fields: &SegmentFields<'_>, op: &Op, slot: u32, value: Value) {
         self.b.ins().store(HEAD, value, fields.record, 8 * (op.slot + slot) as i32);
     }
 
-    fn store_presence(&mut self, fields: &Fields<'_>) {
+    fn store_presence(&mut self, fields: &SegmentFields<'_>) {
         let present = self.b.use_var(fields.present);
         self.b.ins().store(HEAD, present, fields.record, 8 * fields.presence_at as i32);
     }
@@ -264,7 +271,7 @@ impl Emitter<'_, '_> {
     /// emission continues, and the block for a clear bit, which is `silent` if given.
     pub(super) fn branch_on_bit(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut SegmentFields<'_>,
         silent: Option<Block>,
     ) -> (Block, Block) {
         let is_set = self.peek(fields);
@@ -277,21 +284,21 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns the next bit of the presence map as a value that is zero or nonzero.
-    fn peek(&mut self, fields: &Fields<'_>) -> Value {
+    fn peek(&mut self, fields: &SegmentFields<'_>) -> Value {
         let bits = self.b.use_var(fields.bits);
         let mask = 1i64 << (fields.width - 1 - fields.next_bit);
         self.b.ins().band_imm(bits, mask)
     }
 
     /// Accounts for a bit that is missing in the presence map, so that later bits are found.
-    pub(super) fn skip_bit(&mut self, fields: &Fields<'_>) {
+    pub(super) fn skip_bit(&mut self, fields: &SegmentFields<'_>) {
         let bits = self.b.use_var(fields.bits);
         let bits = self.b.ins().ushr_imm(bits, 1);
         self.b.def_var(fields.bits, bits);
     }
 
     /// Bails out if unused bits are set: the operations report them.
-    fn check_unused(&mut self, fields: &Fields<'_>) {
+    fn check_unused(&mut self, fields: &SegmentFields<'_>) {
         let unused = fields.width - fields.segment.map_bits;
         if unused > 0 {
             let bits = self.b.use_var(fields.bits);
@@ -301,7 +308,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Checks the type of the entry's value (D4) for the next field.
-    pub(super) fn check_entry_type(&mut self, fields: &mut Fields<'_>, op: &Op) {
+    pub(super) fn check_entry_type(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
         let tags = self.load_call(offset_of!(TreeCall, tags));
         let set = self.block();
         if op.operator.replaces_previous_value() {
@@ -325,12 +332,12 @@ impl Emitter<'_, '_> {
         self.b.ins().istore8(HEAD, tag, tags, op.entry as i32);
     }
 
-    fn group(&mut self, fields: &Fields<'_>, op: &Op) {
+    fn group(&mut self, fields: &SegmentFields<'_>, op: &Op) {
         let program = self.program;
         self.segment(&program.segments[op.aux as usize], fields.record);
     }
 
-    fn sequence(&mut self, fields: &mut Fields<'_>, length: &Op, op: &Op) {
+    fn sequence(&mut self, fields: &mut SegmentFields<'_>, length: &Op, op: &Op) {
         let program = self.program;
         let segment = &program.segments[op.aux as usize];
         self.ensure(INTEGER_BYTES);

@@ -2,9 +2,9 @@
 //! rest.
 
 use super::TreeCall;
-use super::emit::{Emitter, HEAD};
+use super::emit::{HEAD, TreeEmitter};
 use super::helper::{TextField, copy_text, read_text};
-use super::segment::Fields;
+use super::segment::SegmentFields;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::numbers;
 use crate::dictionary::OUTSIDE;
@@ -22,9 +22,9 @@ const STOPS: i64 = 0x80_8080_8080_8080;
 /// The length of a string is in the highest byte of its word.
 const LENGTH_SHIFT: i64 = 56;
 
-impl Emitter<'_, '_> {
+impl TreeEmitter<'_, '_> {
     /// Emits a string or byte vector with its operator.
-    pub(super) fn text(&mut self, fields: &mut Fields<'_>, op: &Op) {
+    pub(super) fn text(&mut self, fields: &mut SegmentFields<'_>, op: &Op) {
         use OperatorKind as K;
         self.ensure(WORD_BYTES);
         let (absent, done) = (self.block(), self.block());
@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Reads an ascii string; ends the block.
-    fn ascii(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
+    fn ascii(&mut self, fields: &SegmentFields<'_>, op: &Op, absent: Block, kept: Block) {
         let position = self.b.use_var(self.position);
         let (found, word) = self.join();
         let end = self.b.append_block_param(found, types::I64);
@@ -105,7 +105,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits default without a value in the stream; ends the block.
-    fn initial_text(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
+    fn initial_text(&mut self, fields: &SegmentFields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         match initial.short {
             Some(word) => {
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits copy and tail without a value in the stream; ends the block.
-    fn previous_text(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
+    fn previous_text(&mut self, fields: &SegmentFields<'_>, op: &Op, absent: Block, kept: Block) {
         let initial = &self.program.initials[op.initial as usize];
         let (assigned, other, stamp) = self.branch_if_assigned(op);
         self.b.switch_to_block(other);
@@ -162,7 +162,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits the call that reads a string with any operator; ends the block.
-    fn read_by_function(&mut self, fields: &Fields<'_>, op: &Op, absent: Block, kept: Block) {
+    fn read_by_function(
+        &mut self,
+        fields: &SegmentFields<'_>,
+        op: &Op,
+        absent: Block,
+        kept: Block,
+    ) {
         let position = self.b.use_var(self.position);
         let out = self.out(fields, op);
         let field = self.text_field(op);
@@ -179,7 +185,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The address of the field's slot.
-    fn out(&mut self, fields: &Fields<'_>, op: &Op) -> Value {
+    fn out(&mut self, fields: &SegmentFields<'_>, op: &Op) -> Value {
         self.b.ins().iadd_imm(fields.record, 8 * i64::from(op.slot))
     }
 
