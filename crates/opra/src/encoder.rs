@@ -97,7 +97,7 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct Encoder {
     version: Version,
-    engine: flat::Writer,
+    engine: flat::FlatWriter,
     buffer: Vec<u8>,
     len: usize,
     /// The decoder's dictionary after the last message; texts are ranges of `buffer`.
@@ -123,7 +123,7 @@ impl Encoder {
     fn with(version: Version, engine: Engine) -> Self {
         let mut encoder = Self {
             version,
-            engine: flat::Writer::new(engine),
+            engine: flat::FlatWriter::new(engine),
             buffer: vec![0; PACKET_BYTES_MAX + MESSAGE_BYTES_MAX],
             len: 0,
             record: Record::default(),
@@ -223,7 +223,7 @@ impl Encoder {
     /// values have the usual size. Returns its end.
     #[inline]
     fn write_flat(&mut self, message: &Message<'_>, sent: u64, differing: u64) -> Option<usize> {
-        let values = flat::Values::of(message, sent)?;
+        let values = flat::FlatValues::of(message, sent)?;
         let start = self.len + 1;
         let room = self.buffer.get_mut(start..)?.first_chunk_mut()?;
         // Copies all numbers at once unless that would overwrite dictionary values of fields

@@ -30,7 +30,9 @@ use tickwire_dsparser::{
     ProgramErrors, StopBitRun, rt,
 };
 
-use crate::bottom_up::{Outcome, Padded, State, base_of, decode_items, message_fields, new_padded};
+use crate::bottom_up::{
+    BlockState, Padded, RecordOutcome, base_of, decode_items, message_fields, new_padded,
+};
 use crate::field::{INTEGER_BYTES_MAX, PRESENCE_MAP_BYTES_MAX};
 use crate::generated::{opra1, opra2, opra2_singly, paper};
 use crate::packet::{self, ETX, HEADER_BYTES_V2, LENGTH_TO_END, PacketFrame, open};
@@ -66,12 +68,12 @@ enum BackEnd {
     Generated,
     GeneratedPaper,
     GeneratedSingly,
-    Tables(Box<Tables>),
+    Tables(Box<GrammarTables>),
 }
 
 /// The automata of both versions.
 #[derive(Debug)]
-struct Tables {
+struct GrammarTables {
     version_1: Machine,
     version_2: Machine,
 }
@@ -113,7 +115,8 @@ impl Decoder {
             let program = Program::parse(text, &ActionNames::new(ACTIONS))?;
             Ok::<_, ProgramErrors>(program.machine())
         };
-        let tables = Tables { version_1: machine(GRAMMAR_V1)?, version_2: machine(grammar)? };
+        let tables =
+            GrammarTables { version_1: machine(GRAMMAR_V1)?, version_2: machine(grammar)? };
         Ok(Self::with(BackEnd::Tables(Box::new(tables))))
     }
 
@@ -205,7 +208,7 @@ fn carry_out<V: FnMut(Message<'_>)>(
     run: impl FnOnce(&mut Actions<'_, V>) -> bool,
 ) -> Ran {
     let RecordRoom { packet, padded, record, entries, visit, summary } = room;
-    let mut state = State::new();
+    let mut state = BlockState::new();
     let mut actions = Actions::new(packet, padded, &mut state, record, entries, visit, summary);
     let took_all = run(&mut actions);
     Ran { took_all, next_message: actions.next, summary: actions.summary }
@@ -281,7 +284,7 @@ struct Actions<'a, V> {
     entries: &'a mut Vec<Entry>,
     visit: &'a mut V,
     summary: Summary,
-    state: &'a mut State,
+    state: &'a mut BlockState,
     start: usize,
     end: usize,
     /// Offset after the last message shown, at which the next length byte is.
@@ -306,7 +309,7 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
     fn new(
         packet: &'a [u8],
         padded: &'a mut Padded,
-        state: &'a mut State,
+        state: &'a mut BlockState,
         record: &'a mut Record,
         entries: &'a mut Vec<Entry>,
         visit: &'a mut V,
@@ -390,12 +393,12 @@ impl<'a, V: FnMut(Message<'_>)> Actions<'a, V> {
         // decoder.
         let pmap_last = (self.pmap_end - self.start).wrapping_sub(1) | self.careful;
         match decode_items(self.padded, self.frame(), pmap_last, self.state, self.record) {
-            Outcome::Done => {}
-            Outcome::Unusual => {
+            RecordOutcome::Done => {}
+            RecordOutcome::Unusual => {
                 let frame = self.frame();
                 decode_unusual(self.packet, frame, self.state, self.record, self.entries)?;
             }
-            Outcome::Wrong => {
+            RecordOutcome::Wrong => {
                 let frame = self.frame();
                 catch_up(self.packet, frame, self.state, self.record, self.entries)?;
                 self.careful = CAREFUL;
@@ -510,7 +513,7 @@ fn begin_at_map(packet: &[u8], next: usize, offset: usize) -> Result<(usize, usi
 fn catch_up(
     packet: &[u8],
     frame: PacketFrame,
-    state: &mut State,
+    state: &mut BlockState,
     record: &mut Record,
     entries: &mut Vec<Entry>,
 ) -> Result<(), ActionError> {
@@ -532,7 +535,7 @@ fn catch_up(
 fn decode_unusual(
     packet: &[u8],
     frame: PacketFrame,
-    state: &mut State,
+    state: &mut BlockState,
     record: &mut Record,
     entries: &mut Vec<Entry>,
 ) -> Result<(), ActionError> {

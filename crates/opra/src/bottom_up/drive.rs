@@ -1,6 +1,6 @@
 //! The loop over the messages of a packet, shared by all engines.
 
-use super::portable::State;
+use super::portable::BlockState;
 use super::tables::base_of;
 use super::{Decoder, Padded};
 use crate::packet::{PacketFrame, frame};
@@ -13,7 +13,7 @@ pub(crate) const LEN_MAX: usize = 63;
 
 /// The result of decoding a message.
 #[derive(PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RecordOutcome {
     /// The record contains the message.
     Done,
     /// The engine does not support this shape of message; the record is unchanged.
@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
 }
 
 /// A packet of version 2.0 with a decoded header. The decoder's padded copy holds its bytes too.
-pub(crate) struct Job<'a> {
+pub(crate) struct PacketJob<'a> {
     pub packet: &'a [u8],
     /// Offset of the first length byte.
     pub offset: usize,
@@ -35,21 +35,21 @@ pub(crate) struct Job<'a> {
 #[inline(always)]
 pub(crate) fn run(
     decoder: &mut Decoder,
-    job: Job<'_>,
-    engine: impl Fn(&Padded, PacketFrame, &mut State, &mut Record) -> Outcome,
+    job: PacketJob<'_>,
+    engine: impl Fn(&Padded, PacketFrame, &mut BlockState, &mut Record) -> RecordOutcome,
     mut visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
     let Decoder { record, entries, padded, .. } = decoder;
-    let Job { packet, mut offset, mut summary } = job;
-    let mut state = State::new();
+    let PacketJob { packet, mut offset, mut summary } = job;
+    let mut state = BlockState::new();
     while let Some(found) = frame(packet, offset, summary.messages as usize)? {
         match engine(padded, found, &mut state, record) {
-            Outcome::Done => {}
-            Outcome::Unusual => {
+            RecordOutcome::Done => {}
+            RecordOutcome::Unusual => {
                 reference::decode_message(packet, found, Version::V2, record, entries)?;
                 state.base = base_of(record.number(Field::Category));
             }
-            Outcome::Wrong => {
+            RecordOutcome::Wrong => {
                 return reference::decode(packet, summary.messages, record, entries, visit);
             }
         }
@@ -81,7 +81,7 @@ pub(crate) mod tests {
     /// Decodes a trace. Returns the number of messages that the engine decoded, called unusual, and
     /// called wrong.
     pub(crate) fn outcomes(
-        engine: impl Fn(&Padded, PacketFrame, &mut State, &mut Record) -> Outcome,
+        engine: impl Fn(&Padded, PacketFrame, &mut BlockState, &mut Record) -> RecordOutcome,
     ) -> [u32; 3] {
         let counts = [const { Cell::new(0) }; 3];
         let mut decoder = Decoder::new();
@@ -90,17 +90,18 @@ pub(crate) mod tests {
             let summary = Summary { version, header, messages: 0, first_seq_num: None };
             decoder.padded[..packet.len()].copy_from_slice(&packet);
             decoder.record.reset();
-            let counted = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
+            let counted = |padded: &Padded, frame, state: &mut BlockState, record: &mut Record| {
                 let outcome = engine(padded, frame, state, record);
                 let count = match outcome {
-                    Outcome::Done => &counts[0],
-                    Outcome::Unusual => &counts[1],
-                    Outcome::Wrong => &counts[2],
+                    RecordOutcome::Done => &counts[0],
+                    RecordOutcome::Unusual => &counts[1],
+                    RecordOutcome::Wrong => &counts[2],
                 };
                 count.set(count.get() + 1);
                 outcome
             };
-            run(&mut decoder, Job { packet: &packet, offset, summary }, counted, |_| {}).unwrap();
+            run(&mut decoder, PacketJob { packet: &packet, offset, summary }, counted, |_| {})
+                .unwrap();
         }
         counts.map(|count| count.get())
     }

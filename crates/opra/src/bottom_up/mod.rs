@@ -18,14 +18,14 @@ mod portable;
 mod tables;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use drive::{Job, LEN_MAX, run};
+pub(crate) use drive::{LEN_MAX, PacketJob, run};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use tables::BASE;
 
-pub(crate) use drive::Outcome;
+pub(crate) use drive::RecordOutcome;
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use drive::tests::outcomes;
-pub(crate) use portable::{State, decode_items};
+pub(crate) use portable::{BlockState, decode_items};
 pub(crate) use tables::{base_of, message_fields};
 
 use crate::packet::{PACKET_BYTES_MAX, open};
@@ -146,13 +146,13 @@ impl Decode for Decoder {
         let summary = Summary { version, header, messages: 0, first_seq_num: None };
         self.padded[..packet.len()].copy_from_slice(packet);
         self.record.reset();
-        let job = drive::Job { packet, offset, summary };
+        let job = drive::PacketJob { packet, offset, summary };
         #[cfg(target_arch = "x86_64")]
         if let Some(wide) = self.wide {
             return x86::decode::decode(wide, self, job, visit);
         }
         // A separate closure for each visitor, so that it is inlined.
-        let engine = |padded: &Padded, frame, state: &mut State, record: &mut Record| {
+        let engine = |padded: &Padded, frame, state: &mut BlockState, record: &mut Record| {
             portable::message(padded, frame, state, record)
         };
         drive::run(self, job, engine, visit)

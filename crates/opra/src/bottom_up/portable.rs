@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::Padded;
-use super::drive::{LEN_MAX, Outcome};
+use super::drive::{LEN_MAX, RecordOutcome};
 use super::tables::{BASE, message_fields};
 use crate::Field;
 use crate::field::SLOTS_V2;
@@ -33,16 +33,16 @@ fn window(padded: &Padded, start: usize) -> Option<&BlockWindow> {
 pub(super) fn message(
     padded: &Padded,
     frame: PacketFrame,
-    state: &mut State,
+    state: &mut BlockState,
     record: &mut Record,
-) -> Outcome {
+) -> RecordOutcome {
     let len = frame.end - frame.start;
-    let Some(window) = window(padded, frame.start) else { return Outcome::Unusual };
+    let Some(window) = window(padded, frame.start) else { return RecordOutcome::Unusual };
     let stops = stop_mask(window);
     let pmap_last = stops.trailing_zeros() as usize;
     // An empty mask has 64 trailing zeros.
     if pmap_last >= MAP_BYTES_MAX || pmap_last >= len {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let present = presence_map(window, pmap_last);
     fields(&BlockItems { window, stops, len, pmap_last, present }, state, record)
@@ -50,14 +50,14 @@ pub(super) fn message(
 
 /// State carried from message to message.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct BlockState {
     /// Fields of the last message's category; zero if the engine does not support it.
     pub base: u64,
     /// For each slot, the last byte of the field in the last message that contained it.
     lasts: [u8; 64],
 }
 
-impl State {
+impl BlockState {
     /// Creates the state before a packet.
     pub fn new() -> Self {
         Self { base: 0, lasts: [0; 64] }
@@ -71,16 +71,16 @@ pub(crate) fn decode_items(
     padded: &Padded,
     frame: PacketFrame,
     pmap_last: usize,
-    state: &mut State,
+    state: &mut BlockState,
     record: &mut Record,
-) -> Outcome {
+) -> RecordOutcome {
     match window(padded, frame.start) {
         Some(window) if pmap_last < MAP_BYTES_MAX => {
             let present = presence_map(window, pmap_last);
             let (stops, len) = (stop_mask(window), frame.end - frame.start);
             fields(&BlockItems { window, stops, len, pmap_last, present }, state, record)
         }
-        _ => Outcome::Unusual,
+        _ => RecordOutcome::Unusual,
     }
 }
 
@@ -100,26 +100,26 @@ struct BlockItems<'a> {
 
 /// Decodes the fields of a message into `record`.
 #[inline(always)]
-fn fields(items: &BlockItems<'_>, state: &mut State, record: &mut Record) -> Outcome {
+fn fields(items: &BlockItems<'_>, state: &mut BlockState, record: &mut Record) -> RecordOutcome {
     let &BlockItems { window, stops, len, pmap_last, present } = items;
     if len > LEN_MAX {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let end_bit = 1u64 << (len & 63);
     let in_fields = (end_bit - 1) & (!1u64 << (pmap_last & 63));
     if stops & (end_bit >> 1) == 0 || present & SPARE_SLOTS != 0 {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let mut category_bits = state.base;
     if present & Field::Category.bit() != 0 {
         let code = window[(LEAD + pmap_last + 1) & 63];
         if code & 0x80 == 0 {
-            return Outcome::Unusual;
+            return RecordOutcome::Unusual;
         }
         category_bits = BASE[usize::from(code & 0x7F)];
     }
     if category_bits == 0 {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     state.base = category_bits;
 
@@ -134,12 +134,12 @@ fn fields(items: &BlockItems<'_>, state: &mut State, record: &mut Record) -> Out
     let defined = record.defined | present;
     let missing = fields & !defined & !Field::Symbol.bit();
     if (present & !fields) | missing | unmatched | long != 0 {
-        return Outcome::Wrong;
+        return RecordOutcome::Wrong;
     }
     record.defined = defined;
     record.fields = fields;
     record.changed = present | Field::SeqNum.bit();
-    Outcome::Done
+    RecordOutcome::Done
 }
 
 /// Slots without a field.

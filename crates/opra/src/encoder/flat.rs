@@ -21,12 +21,12 @@ const SYMBOL: usize = Field::Symbol as usize;
 
 /// The values without a 32-bit lane: sequence number and symbol.
 #[derive(Clone, Copy)]
-pub(crate) struct Values {
+pub(crate) struct FlatValues {
     pub seq_num: u64,
     pub symbol: u64,
 }
 
-impl Values {
+impl FlatValues {
     /// Returns the values of a message; `None` if the symbol to be sent is longer than five
     /// characters or begins with a NUL, because it is then not encoded like an integer.
     #[inline(always)]
@@ -42,13 +42,13 @@ impl Values {
 
 /// The engine for this CPU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Writer {
+pub(super) struct FlatWriter {
     /// Present if the vector engine is used.
     #[cfg(target_arch = "x86_64")]
     wide: Option<x86::Avx512>,
 }
 
-impl Writer {
+impl FlatWriter {
     pub fn new(engine: Engine) -> Self {
         #[cfg(not(target_arch = "x86_64"))]
         let Engine::Portable = engine;
@@ -76,7 +76,7 @@ impl Writer {
         self,
         room: &mut [u8; ROOM_BYTES],
         numbers: &mut [u32; 64],
-        values: Values,
+        values: FlatValues,
         sent: u64,
     ) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
@@ -94,7 +94,7 @@ impl Writer {
 fn write(
     room: &mut [u8; ROOM_BYTES],
     numbers: &mut [u32; 64],
-    values: Values,
+    values: FlatValues,
     sent: u64,
 ) -> Option<usize> {
     // The lanes of sequence number and symbol receive their low 28 bits; a fifth byte is added
@@ -182,7 +182,7 @@ mod tests {
             draft.set_seq_num(7);
             draft.set_number(Field::Category, b'k'.into());
             draft.set_symbol(Chars::new(symbol).unwrap());
-            Values::of(&draft.message().unwrap(), sent)
+            FlatValues::of(&draft.message().unwrap(), sent)
                 .map(|values| (values.seq_num, values.symbol))
         };
         let sent = Field::Symbol.bit();

@@ -10,7 +10,7 @@ use tickwire_dsparser::{
 };
 
 use super::{ACTION_FIELD, ACTIONS, Actions, Decoder, GRAMMAR, MESSAGE_LENGTH, SINGLY};
-use crate::bottom_up::{Padded, State, new_padded};
+use crate::bottom_up::{BlockState, Padded, new_padded};
 use crate::generated::{opra2, opra2_singly};
 use crate::packet::{LENGTH_TO_END, open};
 use crate::record::Record;
@@ -135,7 +135,7 @@ impl Host for PartWalk {
 
 /// A call of the grammar, in eight bytes: reading calls back must cost next to nothing.
 #[derive(Clone, Copy, Debug)]
-struct Call {
+struct PartCall {
     method: Method,
     action: ActionId,
     /// Start and end of the action's bytes in the packet.
@@ -153,7 +153,7 @@ enum Method {
 
 /// The calls that the generated grammar makes for a packet, for replay without the grammar.
 #[derive(Clone, Debug, Default)]
-pub struct Calls(Vec<Call>);
+pub struct Calls(Vec<PartCall>);
 
 impl Calls {
     /// Reads the calls for `packet` without making them: the overhead of [`Replay::run`] beyond its
@@ -190,7 +190,7 @@ impl Replay {
     /// do not depend on the back end.
     pub fn calls(&mut self, packet: &[u8], fields: Fields) -> Option<Calls> {
         open(packet).ok()?;
-        let mut writer = Writer { calls: Calls::default(), last: packet.len().checked_sub(1)? };
+        let mut writer = PartWriter { calls: Calls::default(), last: packet.len().checked_sub(1)? };
         let end = match fields {
             Fields::Run => opra2::run(packet, &mut writer).ok()?,
             Fields::Singly => opra2_singly::run(packet, &mut writer).ok()?,
@@ -213,7 +213,7 @@ impl Replay {
         let (version, header, _) = open(packet)?;
         let summary = Summary { version, header, messages: 0, first_seq_num: None };
         let Self { record, entries, padded } = self;
-        let mut state = State::new();
+        let mut state = BlockState::new();
         let mut actions =
             Actions::new(packet, padded, &mut state, record, entries, &mut visit, summary);
         for call in &calls.0 {
@@ -239,21 +239,21 @@ impl Replay {
 }
 
 /// Records calls.
-struct Writer {
+struct PartWriter {
     calls: Calls,
     /// Offset of the last byte of the packet.
     last: usize,
 }
 
-impl Writer {
+impl PartWriter {
     /// Packets are not longer than 65535 bytes, so offsets fit 16 bits.
     fn push(&mut self, method: Method, action: ActionId, bytes: &[u8], offset: usize) {
         let (start, end) = (offset as u16, (offset + bytes.len()) as u16);
-        self.calls.0.push(Call { method, action, start, end });
+        self.calls.0.push(PartCall { method, action, start, end });
     }
 }
 
-impl Host for Writer {
+impl Host for PartWriter {
     fn execute(
         &mut self,
         action: ActionId,

@@ -16,7 +16,7 @@ use std::arch::x86_64::*;
 
 use super::{Avx512, load};
 use crate::bottom_up::{
-    self, BASE, Decoder, Job, LEN_MAX, Outcome, PADDING_BYTES, Padded, message_fields,
+    self, BASE, Decoder, LEN_MAX, PADDING_BYTES, PacketJob, Padded, RecordOutcome, message_fields,
 };
 use crate::field::PRESENCE_MAP_BYTES_MAX;
 use crate::packet::{PACKET_BYTES_MAX, PacketFrame};
@@ -28,7 +28,7 @@ use crate::{Error, Field, Message, Summary};
 pub(crate) fn decode(
     _: Avx512,
     decoder: &mut Decoder,
-    job: Job<'_>,
+    job: PacketJob<'_>,
     visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
     // SAFETY: an `Avx512` is made only where the CPU has every feature of `run`.
@@ -39,7 +39,7 @@ pub(crate) fn decode(
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 fn run(
     decoder: &mut Decoder,
-    job: Job<'_>,
+    job: PacketJob<'_>,
     visit: impl FnMut(Message<'_>),
 ) -> Result<Summary, Error> {
     bottom_up::run(
@@ -97,33 +97,38 @@ const _: () = assert!(PADDING_BYTES >= 64 && size_of::<Padded>() >= PACKET_BYTES
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn message(padded: &Padded, frame: PacketFrame, base: &mut u64, record: &mut Record) -> Outcome {
+fn message(
+    padded: &Padded,
+    frame: PacketFrame,
+    base: &mut u64,
+    record: &mut Record,
+) -> RecordOutcome {
     let PacketFrame { start, end, .. } = frame;
     let len = end - start;
     if len > LEN_MAX {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let Some(window) = padded[start & 0xFFFF..].first_chunk::<64>() else {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     };
     let bytes = load(window);
     let stops = _bzhi_u64(_mm512_movepi8_mask(bytes), len as u32);
     let pmap_last = _tzcnt_u64(stops) as usize;
     // An empty mask has 64 trailing zeros.
     if pmap_last >= PRESENCE_MAP_BYTES_MAX {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let present = presence_map(bytes, pmap_last as u32);
     let field_stops = _blsr_u64(stops);
     let last_is_stop = stops >> ((len - 1) & 63) & 1 == 1;
     if field_stops.count_ones() != present.count_ones() || !last_is_stop {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     let mut category_bits = *base;
     if present & Field::Category.bit() != 0 {
         let code = window[pmap_last + 1];
         if code & 0x80 == 0 {
-            return Outcome::Unusual;
+            return RecordOutcome::Unusual;
         }
         category_bits = BASE[usize::from(code & 0x7F)];
     }
@@ -135,7 +140,7 @@ fn message(padded: &Padded, frame: PacketFrame, base: &mut u64, record: &mut Rec
     let lengths = _mm512_sub_epi8(ends, previous);
     let overlong = _mm512_cmpgt_epu8_mask(lengths, load(&LENGTHS_MAX));
     if category_bits == 0 || overlong != 0 {
-        return Outcome::Unusual;
+        return RecordOutcome::Unusual;
     }
     *base = category_bits;
 
@@ -166,12 +171,12 @@ fn message(padded: &Padded, frame: PacketFrame, base: &mut u64, record: &mut Rec
     let defined = record.defined | present;
     let missing = fields & !defined & !Field::Symbol.bit();
     if (present & !fields) | missing != 0 {
-        return Outcome::Wrong;
+        return RecordOutcome::Wrong;
     }
     record.defined = defined;
     record.fields = fields;
     record.changed = present | Field::SeqNum.bit();
-    Outcome::Done
+    RecordOutcome::Done
 }
 
 /// Decodes the presence map that ends at byte `last` of the message: slot n becomes bit n.

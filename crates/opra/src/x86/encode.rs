@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::Avx512;
 use crate::Field;
-use crate::encoder::flat::{ROOM_BYTES, Values};
+use crate::encoder::flat::{FlatValues, ROOM_BYTES};
 
 /// Slots 0 to 7 have lanes of 64 bits, because sequence number and symbol may have five bytes.
 /// Slots 8 to 23 and 24 to 39 have lanes of 32 bits. No other slot holds an integer outside groups.
@@ -37,7 +37,7 @@ pub(crate) fn write(
     _: Avx512,
     room: &mut [u8; ROOM_BYTES],
     numbers: &[u32; 64],
-    values: Values,
+    values: FlatValues,
     sent: u64,
 ) -> Option<usize> {
     // SAFETY: an `Avx512` is made only where the CPU has every feature of the function.
@@ -68,7 +68,7 @@ fn differing_rows(left: &[u32; 64], right: &[u32; 64]) -> u64 {
 fn write_rows(
     room: &mut [u8; ROOM_BYTES],
     numbers: &[u32; 64],
-    values: Values,
+    values: FlatValues,
     sent: u64,
 ) -> Option<usize> {
     let (low, middle, high) =
