@@ -41,7 +41,7 @@ pub use packet::PacketMessages;
 use sink::FlatSink;
 use std::sync::Arc;
 pub use stream::MissingBytes;
-use vectors::VectorEngine;
+use vectors::{Habit, VectorEngine};
 
 /// A decoder for one stream of messages. It keeps the stream's dictionaries.
 #[derive(Clone, Debug)]
@@ -55,6 +55,9 @@ pub struct Decoder {
     pub(crate) failed: bool,
     vectors: VectorEngine,
     jit: JitEngine,
+    /// Success of whole messages in a stream. Each change between them and the journal of the
+    /// operations touches all homes, so a stream with many other messages is left to the operations.
+    streams: Habit,
     /// Index of [`DecoderOptions::implied_template`].
     implied: Option<u32>,
     /// True if runs may be decoded as a unit: their strings are read without checking the limit.
@@ -108,6 +111,7 @@ impl Decoder {
             failed: false,
             jit: JitEngine::new(options, &program, vectors.wide),
             vectors,
+            streams: Habit::default(),
             implied: implied.map(|index| index as u32),
             may_run: options.limits.take_short_strings()
                 && options.wanted_engine() != EngineUnderTest::Operations,
@@ -247,8 +251,10 @@ impl Decoder {
         }
         self.settle();
         let (findings, failed) = (self.findings, self.failed);
-        if let Some(mark) = self.dictionary.mark() {
+        let mark = self.dictionary.mark().filter(|_| self.streams.is_good());
+        if let Some(mark) = mark {
             if let Some(len) = self.as_a_whole::<true>(Packet::from(input)) {
+                self.streams.learn(false);
                 return Ok(Step::Message(Decoded { message: &self.message, len }));
             }
             self.dictionary.return_to(mark);
@@ -258,7 +264,12 @@ impl Decoder {
         let mut cut = Cut::default();
         let outcome = self.prepare(input).and_then(|()| self.run::<true>(input, &mut cut));
         match outcome {
-            Ok(len) => return Ok(Step::Message(Decoded { message: &self.message, len })),
+            Ok(len) => {
+                if mark.is_some() {
+                    self.streams.learn(true);
+                }
+                return Ok(Step::Message(Decoded { message: &self.message, len }));
+            }
             Err(error) if error.kind() != ErrorKind::Truncated => return Err(self.fail(error)),
             Err(_) => {}
         }

@@ -65,7 +65,7 @@ impl TierUp {
     }
 
     /// The function of [`on_thread_start`](Self::on_thread_start).
-    #[cfg(vectors)]
+    #[cfg(machine_code)]
     pub(super) fn thread_start() -> fn() {
         THREAD_START.get().copied().unwrap_or(|| ())
     }

@@ -67,7 +67,9 @@ fn failure(args: &GenerateArgs, error: GenerateError) -> Failure {
                 .collect();
             Failure::Data(lines.join("\n"))
         }
-        GenerateError::Compile(CompileError::UnknownField { .. }) => Failure::Usage(error.to_string()),
+        GenerateError::Compile(CompileError::UnknownField { .. }) => {
+            Failure::Usage(error.to_string())
+        }
         error => Failure::Data(format!("{}: {error}", files::names_of(&args.files))),
     }
 }

@@ -57,14 +57,6 @@ type DecodeMessage = unsafe extern "sysv64" fn(
     *mut DictionaryEntries,
 ) -> MessageEnd;
 
-/// Restrictions on the code of a plain template for this message.
-#[derive(Clone, Copy, Debug)]
-struct Terms {
-    entries_max: u32,
-    /// Whether the code may use the SIMD engine.
-    vectors: bool,
-}
-
 /// Compiled code of a plain template. `Compiled` owns the code; this value never leaves it.
 #[derive(Debug)]
 struct MessageFunction {
@@ -120,8 +112,8 @@ struct JitCompiler {
 impl Drop for JitCompiler {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: the functions are in `Code` beside this and are called only by methods of
-            // `Compiled`, so never after it is dropped.
+            // SAFETY: the functions are in the `CompiledCode` that owns this compiler, and are called only
+            // through references into it, so never after it is dropped.
             unsafe { module.free_memory() };
         }
     }
@@ -235,7 +227,7 @@ impl MessageFunction {
         (position, bits): (usize, u64),
         dictionary: &mut DictionaryEntries,
         words: &mut [Word],
-        terms: Terms,
+        (entries_max, may_use_vectors): (u32, bool),
     ) -> Option<CompiledMessage> {
         let last = bytes.len().checked_sub(self.bytes_max)?;
         let homes = dictionary.homes();
@@ -246,10 +238,10 @@ impl MessageFunction {
         let mut call = MessageCall {
             wide: WideCall { end: bytes.as_ptr_range().end, before: null(), is_declined: 0 },
             last: bytes.as_ptr().wrapping_add(last),
-            vectors: u64::from(terms.vectors),
+            vectors: u64::from(may_use_vectors),
             end: bytes.as_ptr().wrapping_add(len),
             words: words.len() as u64,
-            entries_max: u64::from(terms.entries_max),
+            entries_max: u64::from(entries_max),
         };
         let start = bytes.as_ptr().wrapping_add(position);
         let out = words.as_mut_ptr();
@@ -259,7 +251,7 @@ impl MessageFunction {
         // names; the homes are not in the dictionary itself. It writes to the record, which is in the
         // first `self.words_min` words, and to entries behind it if all of them are in `words`. Its
         // memory, and the lanes and the plan that it has the addresses of, live as long as `self`, which
-        // is in the same `Code`. Vectors are only called by code that was made where the CPU has them, with
+        // is in the same `CompiledCode`. Vectors are only called by code that was made where the CPU has them, with
         // bytes up to the end of `bytes` and with entries that are all in `words`, whose blocks of
         // words end before the next record's, or in the last of the words behind all.
         let MessageEnd { end, used } = unsafe {
@@ -313,10 +305,11 @@ impl Decoder {
         let dictionary = &mut self.dictionary;
         let limits = &self.options.limits;
         let entries_max = limits.entries_max.min(limits.entries_total_max);
-        let terms = Terms { entries_max, vectors };
+        let terms = (entries_max, vectors);
         let message = code.message(window, bytes.len(), start, dictionary, words, terms);
         let leaves_lanes = code.leaves_lanes;
-        if vectors {
+        // In a stream the message may be incomplete, which says nothing about SIMD.
+        if vectors && (!STREAM || message.is_some()) {
             // If the code bailed out as well, the SIMD engine's work was wasted.
             self.jit.vectors_did(index, message.as_ref().is_none_or(|message| message.is_declined));
         }

@@ -291,7 +291,7 @@ impl TreeFunction {
         // position that it has reached in `window`, and a word of the message. The targets of `call.texts`
         // are borrowed until after the call; the code itself accesses only the entries among them, and not
         // while a helper function runs. The memory of the code lives as long as `self`, which is in the same
-        // `Code`.
+        // `CompiledCode`.
         let MessageEnd { end, used: words_used } = unsafe {
             (self.function)(&raw mut call, start, map, words.as_mut_ptr(), entries, epoch)
         };
@@ -362,7 +362,7 @@ impl Decoder {
             outcome = tree.decode(window, (position, bits), dictionary, is_fresh, room);
             // The message may extend into the bytes after the packet.
             if matches!(outcome, TreeOutcome::Done(end) if end > bytes.len()) {
-                outcome = TreeOutcome::Declined;
+                outcome = if STREAM { TreeOutcome::NearEnd } else { TreeOutcome::Declined };
             }
             if matches!(outcome, TreeOutcome::Done(_)) {
                 break;
@@ -371,12 +371,16 @@ impl Decoder {
                 true => dictionary.reset_values(),
                 false => dictionary.put_back(&tree.entries),
             }
-            if is_ahead || matches!(outcome, TreeOutcome::Declined) {
+            // In a stream a message near the end of the received bytes is mostly incomplete, so
+            // long input is not copied.
+            if is_ahead || STREAM || matches!(outcome, TreeOutcome::Declined) {
                 break;
             }
         }
-        let is_declined = !matches!(outcome, TreeOutcome::Done(_));
-        self.jit.tree_did(template, is_declined);
+        // An incomplete message is no failure of the code.
+        if !STREAM || !matches!(outcome, TreeOutcome::NearEnd) {
+            self.jit.tree_did(template, !matches!(outcome, TreeOutcome::Done(_)));
+        }
         let TreeOutcome::Done(end) = outcome else { return None };
         self.message.set_template(template);
         Some(end)
