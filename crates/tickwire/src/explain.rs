@@ -4,7 +4,7 @@ use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, TemplateArgs, reset_policy, with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, Replay, TemplateArgs, reset_policy, with_reset_template,
 };
 use crate::packet_range::PacketRange;
 use crate::progress::Progress;
@@ -57,16 +57,13 @@ pub struct ExplainArgs {
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     let set = args.templates.read()?;
-    let framing = match (args.framing.is_auto(), args.input.path()) {
-        (true, Some(path)) if files::is_standard(path) => {
-            return Err(Failure::Usage("--framing auto: name a file, it is read twice".to_owned()));
+    let (framing, replay) = match (args.framing.is_auto(), args.input.path()) {
+        (true, Some(path)) => {
+            let (sample, replay) = args.input.sample()?;
+            let name = files::name_of(path);
+            (args.framing.find_without_checks(&sample, &set, &name)?, replay)
         }
-        (true, Some(path)) => args.framing.find_without_checks(
-            &args.input.sample()?.0,
-            &set,
-            &files::name_of(path),
-        )?,
-        _ => args.framing.framing()?,
+        _ => (args.framing.framing()?, Replay::default()),
     };
     let set = with_reset_template(set, &framing);
     let options = CompileOptions::default().constants(true);
@@ -93,7 +90,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         None => {
             let channels = Channels::new(program.clone(), options, framing);
             let wanted = args.packets.clone().unwrap_or_else(|| PacketRange::one(args.packet));
-            explaining.file(&args.input, &wanted, channels)
+            explaining.file(&args.input, replay, &wanted, channels)
         }
     }
 }
@@ -111,12 +108,13 @@ impl<W: Write> Explaining<'_, W> {
     fn file(
         &mut self,
         input: &InputArgs,
+        replay: Replay,
         wanted: &PacketRange,
         mut channels: Channels,
     ) -> Result<Outcome, Failure> {
         let name = files::name_of(input.required_path()?);
         let progress = Progress::none();
-        let mut reader = input.open(&progress)?;
+        let mut reader = input.open_again(&progress, replay)?;
         let is_whole = reader.kind() == Kind::Stream;
         let remark = |text: &str| progress.print(&format!("{name}: {text}"));
         let Self { explainer, framing, out, left } = self;

@@ -52,10 +52,16 @@ pub fn open_live(path: &Path, output: SharedOutput) -> Result<Box<dyn Read>, Fai
     if is_standard(path) {
         return Ok(Box::new(FlushBeforeBlocking { input: io::stdin().lock(), output }));
     }
-    Ok(Box::new(FlushBeforeBlocking { input: open_file(path)?, output }))
+    Ok(flushing(open_file(path)?, output))
 }
 
-fn open_file(path: &Path) -> Result<File, Failure> {
+/// Returns a reader of a file that flushes `output` each time that a read would block.
+pub fn flushing(input: File, output: SharedOutput) -> Box<dyn Read> {
+    Box::new(FlushBeforeBlocking { input, output })
+}
+
+/// Opens a file to read; a directory is refused.
+pub fn open_file(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::file("open", path.display(), &error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));

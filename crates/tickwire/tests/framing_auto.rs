@@ -65,6 +65,30 @@ fn standard_input_and_explain_and_captures_of_receive_find_it_too() {
 }
 
 #[test]
+fn pipes_are_read_once() {
+    let (packets, templates) = feed("pipes", "cme", "--framing cme");
+    let bytes = std::fs::read(&packets).expect("packets");
+    let pipe = directory("framing_auto_fifo").join("feed.bin").display().to_string();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    for command in ["decode", "explain --packet 3", "explain --packets 390.."] {
+        let expected = tickwire(&format!("{command} {packets} -t {templates} --framing cme"));
+        let arguments = format!("{command} {pipe} -t {templates} --framing auto");
+        let (name, content) = (pipe.clone(), bytes.clone());
+        let writer = std::thread::spawn(move || std::fs::write(name, content));
+        let run = tickwire(&arguments);
+        writer.join().expect("the writer ends").expect("all is read");
+        assert_eq!(run.status, 0, "{command}: {}", run.err);
+        assert_eq!(run.out.replace(&pipe, &packets), expected.out, "{command}");
+        let arguments = arguments.replace(&pipe, "-");
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let run = tickwire_with(&arguments, &bytes);
+        assert_eq!(run.status, 0, "{command}: {}", run.err);
+        assert_eq!(run.out.replace("standard input", &packets), expected.out, "{command}");
+    }
+}
+
+#[test]
 fn where_packets_do_not_tell_nothing_is_decoded_and_the_status_is_1() {
     let (packets, templates) = feed("untold", "cme", "--framing cme");
     let directory = directory("framing_auto_noise");

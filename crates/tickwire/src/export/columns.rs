@@ -221,6 +221,7 @@ impl ExportArgs {
         let framing = match self.framing.is_auto() {
             true => {
                 let first = &self.captures[0];
+                State::of(first)?;
                 let (sample, _) = InputArgs::of(first, &self.capture).sample()?;
                 self.framing.find(&sample, &set, &files::name_of(first))?
             }

@@ -5,21 +5,27 @@ use crate::failure::Failure;
 use crate::files;
 use crate::output::SharedOutput;
 use crate::progress::Progress;
-use std::io::{Cursor, Read};
+use std::fs::File;
+use std::io::{self, Cursor, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tickwire_captures::Sample;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, Suffixes};
 use tickwire_feed::framing::detect::PACKETS_MAX;
 
-/// Bytes of standard input that are read to detect its framing.
+/// Bytes of standard input or of a pipe that are read to detect its framing.
 const SAMPLE_BYTES_MAX: u64 = 8 << 20;
 /// Packets that are read to list the destinations of a file.
 const PACKETS_LISTED_MAX: u64 = 10_000_000;
 
-/// Bytes read from standard input to detect its framing.
+/// The input after its framing was detected: standard input and pipes cannot be read again.
 #[derive(Debug, Default)]
-pub struct Replay(Vec<u8>);
+pub struct Replay {
+    /// The bytes that were read.
+    bytes: Vec<u8>,
+    /// The pipe behind them; `None` for files, which are opened again, and for standard input.
+    pipe: Option<File>,
+}
 
 /// A capture file.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,6 +69,24 @@ impl CaptureArgs {
     }
 }
 
+impl Replay {
+    /// Reads the start of standard input or of a pipe; nothing of a file that can be opened again.
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let mut replay = Self::default();
+        if files::can_reopen(path) {
+            return Ok(replay);
+        }
+        let read = if files::is_standard(path) {
+            io::stdin().lock().take(SAMPLE_BYTES_MAX).read_to_end(&mut replay.bytes)
+        } else {
+            let pipe = replay.pipe.insert(files::open_file(path)?);
+            pipe.take(SAMPLE_BYTES_MAX).read_to_end(&mut replay.bytes)
+        };
+        read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
+        Ok(replay)
+    }
+}
+
 impl InputArgs {
     /// The file, if one is named.
     pub fn path(&self) -> Option<&Path> {
@@ -91,29 +115,43 @@ impl InputArgs {
         self.open_from(files::open(self.required_path()?)?, progress)
     }
 
-    /// Opens the file and flushes `output` each time that a read would block. The bytes that were read as a
-    /// sample come first.
+    /// Opens the file; the bytes that were read as a sample come first.
+    pub fn open_again(
+        &self,
+        progress: &Progress,
+        replay: Replay,
+    ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
+        let input: Box<dyn Read> = match replay.pipe {
+            Some(pipe) => Box::new(pipe),
+            None => files::open(self.required_path()?)?,
+        };
+        self.open_from(Box::new(Cursor::new(replay.bytes).chain(input)), progress)
+    }
+
+    /// Opens the file as [`open_again`](Self::open_again) does, and flushes `output` each time that a read
+    /// would block.
     pub fn open_live(
         &self,
         progress: &Progress,
         output: SharedOutput,
         replay: Replay,
     ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
-        let input = files::open_live(self.required_path()?, output)?;
-        self.open_from(Box::new(Cursor::new(replay.0).chain(input)), progress)
+        let input = match replay.pipe {
+            Some(pipe) => files::flushing(pipe, output),
+            None => files::open_live(self.required_path()?, output)?,
+        };
+        self.open_from(Box::new(Cursor::new(replay.bytes).chain(input)), progress)
     }
 
-    /// Reads the first packets of the file, to detect its framing. Standard input is read up to 8 MiB or to
-    /// its end.
+    /// Reads the first packets of the file, to detect its framing. Standard input and pipes are read up to
+    /// 8 MiB or to their end.
     pub fn sample(&self) -> Result<(Sample, Replay), Failure> {
         let path = self.required_path()?;
-        let mut input = files::open(path)?;
-        let mut replay = Replay::default();
-        if files::is_standard(path) {
-            let read = input.take(SAMPLE_BYTES_MAX).read_to_end(&mut replay.0);
-            read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
-            input = Box::new(Cursor::new(replay.0.clone()));
-        }
+        let replay = Replay::of(path)?;
+        let input: Box<dyn Read> = match files::can_reopen(path) {
+            true => files::open(path)?,
+            false => Box::new(Cursor::new(replay.bytes.clone())),
+        };
         let mut reader = self.open_from(input, &Progress::none())?;
         let mut sample = Sample::new(PACKETS_MAX);
         // Errors of the file are reported when it is decoded.
