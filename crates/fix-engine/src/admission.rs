@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tickwire_fix::Message;
-use tickwire_fix_session::{Refusal, SessionId};
+use tickwire_fix_session::{Config, Refusal, SessionId};
 
 use super::acceptor::TemplateSession;
 use super::access::Peer;
@@ -22,6 +22,8 @@ pub struct Ticket {
 pub struct LogonAttempt<'a> {
     /// The session that the Logon is for.
     pub id: &'a SessionId,
+    /// The session's configuration.
+    pub config: &'a Config,
     /// The Logon.
     pub message: Message<'a, 'a>,
     /// The peer that sent it.

@@ -1,18 +1,27 @@
 //! Dictionaries for reading a message.
 
 use crate::names::Names;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Tag};
 
-/// The dictionaries: two that the user has named, or the shipped ones, parsed on demand.
+/// The dictionaries: those that the user has named, or the shipped ones, parsed on demand.
 #[derive(Debug, Default)]
 pub struct Versions {
-    /// Session and application dictionary, if the user has named them.
-    named: Option<(Dictionary, Dictionary)>,
+    named: Option<NamedDictionaries>,
     built_in: [OnceLock<Dictionary>; shipped::ALL.len()],
     /// For unknown versions.
     empty: OnceLock<Dictionary>,
+}
+
+/// Dictionaries that replace the shipped ones.
+#[derive(Debug)]
+struct NamedDictionaries {
+    session: Arc<Dictionary>,
+    /// Application messages by ApplVerID.
+    by_version: Vec<(Vec<u8>, Arc<Dictionary>)>,
+    /// For messages that name no version.
+    application: Arc<Dictionary>,
 }
 
 impl Versions {
@@ -20,12 +29,27 @@ impl Versions {
     /// `session`. Without `session` these come from `application`, or from FIXT 1.1 if
     /// `application` has no header.
     pub fn named(application: Dictionary, session: Option<Dictionary>) -> Self {
+        let application = Arc::new(application);
         let session = match session {
-            Some(session) => session,
-            None if application.header().is_empty() => parsed(&shipped::FIXT11),
+            Some(session) => Arc::new(session),
+            None if application.header().is_empty() => Arc::new(parsed(&shipped::FIXT11)),
             None => application.clone(),
         };
-        Self { named: Some((session, application)), ..Self::default() }
+        Self::by_version(session, Vec::new(), application)
+    }
+
+    /// Uses `session` for header, trailer and session messages. Application messages that name a
+    /// version use its dictionary in `by_version` (by ApplVerID), else the shipped one; other
+    /// messages use `application`, as do all if `by_version` is empty.
+    pub fn by_version(
+        session: Arc<Dictionary>,
+        by_version: Vec<(Vec<u8>, Arc<Dictionary>)>,
+        application: Arc<Dictionary>,
+    ) -> Self {
+        Self {
+            named: Some(NamedDictionaries { session, by_version, application }),
+            ..Self::default()
+        }
     }
 
     /// Returns the names for a message; empty for an unknown version.
@@ -58,30 +82,41 @@ impl Versions {
         begin_string: &[u8],
         application: Option<&[u8]>,
     ) -> Option<(&Dictionary, &Dictionary)> {
-        if let Some((session, application)) = &self.named {
-            return Some((session, application));
+        if let Some(named) = &self.named {
+            let asked = application.filter(|_| !named.by_version.is_empty());
+            let Some(asked) = asked else { return Some((&named.session, &named.application)) };
+            let found = named.by_version.iter().find(|(version, _)| version == asked);
+            let found = match found {
+                Some((_, found)) => found,
+                None => self.built_in(shipped_name(Some(asked)))?,
+            };
+            return Some((&named.session, found));
         }
         if begin_string != b"FIXT.1.1" {
             let name = String::from_utf8_lossy(begin_string).replace('.', "");
             let found = self.built_in(&name)?;
             return Some((found, found));
         }
-        let application = match application {
-            Some(b"2") => "FIX40",
-            Some(b"3") => "FIX41",
-            Some(b"4") => "FIX42",
-            Some(b"5") => "FIX43",
-            Some(b"6") => "FIX44",
-            Some(b"7") => "FIX50",
-            Some(b"8") => "FIX50SP1",
-            _ => "FIX50SP2",
-        };
-        Some((self.built_in("FIXT11")?, self.built_in(application)?))
+        Some((self.built_in("FIXT11")?, self.built_in(shipped_name(application))?))
     }
 
     fn built_in(&self, name: &str) -> Option<&Dictionary> {
         let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
         Some(self.built_in[index].get_or_init(|| parsed(shipped::ALL[index].1)))
+    }
+}
+
+/// Returns the name of the shipped dictionary of an ApplVerID.
+fn shipped_name(version: Option<&[u8]>) -> &'static str {
+    match version {
+        Some(b"2") => "FIX40",
+        Some(b"3") => "FIX41",
+        Some(b"4") => "FIX42",
+        Some(b"5") => "FIX43",
+        Some(b"6") => "FIX44",
+        Some(b"7") => "FIX50",
+        Some(b"8") => "FIX50SP1",
+        _ => "FIX50SP2",
     }
 }
 

@@ -9,6 +9,7 @@ use crate::message::{Message, Owned};
 use crate::pull::{Job, Pull, Source, Take};
 use crate::signals;
 use crate::templates::{Templates, compile};
+use crate::warnings::Warnings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::VecDeque;
@@ -135,7 +136,7 @@ pub fn open(
     // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
-    let job = Job { source, framing, checks_values, program, selection, times };
+    let job = Job { source, framing, checks_values, program, selection, times, warnings: Warnings::default() };
     Ok(Capture { job, errors })
 }
 
@@ -231,6 +232,12 @@ impl Capture {
     #[getter]
     fn error_count(&self) -> u64 {
         self.errors.count()
+    }
+
+    /// Irregularities that lose nothing: the first 10,000 of all readings of this capture so far.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.job.warnings.kept()
     }
 
     /// Decodes the capture once and counts messages by template name.

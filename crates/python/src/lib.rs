@@ -27,6 +27,7 @@ mod signals;
 mod simulate;
 mod templates;
 mod values;
+mod warnings;
 #[cfg(not(feature = "net"))]
 mod without_net;
 

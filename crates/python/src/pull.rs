@@ -1,6 +1,7 @@
 //! Reads a capture incrementally.
 
 use crate::fault::Fault;
+use crate::warnings::Warnings;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -35,6 +36,7 @@ pub struct Job {
     pub selection: Selection,
     /// Range of capture times, nanoseconds since 1970-01-01 UTC; messages without a time are always included.
     pub times: Range<u64>,
+    pub warnings: Warnings,
 }
 
 impl Source {
@@ -97,6 +99,7 @@ struct Sink<T> {
     times: Range<u64>,
     take: T,
     faults: Vec<Fault>,
+    warnings: Warnings,
 }
 
 impl<T: Take> Pull<T> {
@@ -104,7 +107,7 @@ impl<T: Take> Pull<T> {
     pub fn new(job: &Job, take: T) -> Result<Self, String> {
         let reset = job.framing.reset_policy().into();
         let options = DecoderOptions::default().reset(reset);
-        let (selection, times) = (job.selection.clone(), job.times.clone());
+        let Job { selection, times, warnings, .. } = job.clone();
         let mut decoder = CaptureDecoder::new(job.program.clone(), options, job.framing);
         if job.checks_values {
             decoder = decoder.check_values();
@@ -113,7 +116,7 @@ impl<T: Take> Pull<T> {
             reader: job.source.open()?,
             split: job.source.split.clone(),
             decoder,
-            sink: Sink { selection, times, take, faults: Vec::new() },
+            sink: Sink { selection, times, take, faults: Vec::new(), warnings },
             skips: plan::stands_alone(&job.framing),
             is_ended: false,
             packets: 0,
@@ -165,6 +168,9 @@ impl<T: Take> Pull<T> {
             let Ok(()) = self.decoder.finish(&mut self.sink);
             let missing = self.reader.statistics().missing();
             self.sink.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+            if let Some(text) = self.reader.statistics().times_back() {
+                self.sink.warnings.note(|| text);
+            }
         }
     }
 }
@@ -198,5 +204,9 @@ impl<T: Take> CaptureSink for Sink<T> {
 
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
         self.packet_failed(place, why);
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.warnings.note(|| text.to_owned());
     }
 }

@@ -343,3 +343,45 @@ def test_nothing_is_lost_when_the_acceptor_is_killed(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize("is_template", [False, True])
+def test_names_are_those_of_the_dictionary_in_the_settings(tmp_path: Path, is_template: bool) -> None:
+    xml = (Path(__file__).parents[2] / "fix" / "dictionaries" / "FIX44.xml").read_text()
+    field = "<field name='Urgency' required='N'/>"
+    logon = "<message name='Logon' msgtype='A' msgcat='admin'>"
+    assert logon in xml
+    ping = f"<message name='Ping' msgtype='U1' msgcat='app'>{field}</message>"
+    xml = xml.replace(logon, logon + field).replace("</messages>", f"{ping}</messages>")
+    xml = xml.replace("<value enum='BE'", "<value enum='U1' description='PING'/><value enum='BE'")
+    xml = xml.replace("</fields>", "<field number='5001' name='Urgency' type='INT'/></fields>")
+    (tmp_path / "own.xml").write_text(xml)
+    dictionary = f"DataDictionary={tmp_path / 'own.xml'}"
+    seen: list[tuple[str | None, object]] = []
+    came = threading.Event()
+
+    class Own(fix.Application):
+        def fromAdmin(self, message: fix.Message, session: fix.Session) -> None:
+            if message.msg_type == "A":
+                seen.append((message.name, message.Urgency))
+
+        def fromApp(self, message: fix.Message, session: fix.Session) -> None:
+            seen.append((message.name, message.Urgency))
+            came.set()
+
+    class Urgent(fix.Application):
+        def toAdmin(self, message: fix.Message, session: fix.Session) -> fix.Fields | None:
+            return {"Urgency": 5} if message.msg_type == "A" else None
+
+    settings = acceptor_settings(more=dictionary)
+    if is_template:
+        settings = settings.replace("TargetCompID=CLIENT", "TargetCompID=*\nAcceptorTemplate=Y")
+    acceptor = fix.Acceptor(settings, Own())
+    connect = initiator_settings(acceptor.addresses[0][1], dictionary)
+    with acceptor, fix.Initiator(connect, Urgent()) as initiator:
+        (session,) = initiator.sessions
+        session.send({"MsgType": "U1", "Urgency": 7}).result(10)
+        assert came.wait(10)
+        with pytest.raises(fix.FixError, match="no field Unheard"):
+            session.send({"MsgType": "U1", "Unheard": 1})
+    assert seen == [("Logon", 5), ("Ping", 7)]

@@ -100,6 +100,16 @@ def test_a_range_of_time_is_up_to_its_end(tmp_path: Path, reset: str) -> None:
     assert states(start=pandas.Timestamp(3 * second + 1, tz="UTC")) == [4, 5]  # pyright: ignore[reportArgumentType]
 
 
+def test_times_that_go_back_are_warnings(tmp_path: Path) -> None:
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    packets = [(time * 1000, feed.status(time, b"")) for time in [1, 9, 5, 10]]
+    opened = tickwire.open(feed.write(tmp_path, "c.pcap", feed.pcap(packets)), templates)
+    assert [message.State for message in opened] == [1, 9, 5, 10]
+    (warning,) = opened.warnings
+    assert warning.startswith("1 packet with a time before that of an earlier packet, by up to 4µs")
+    assert opened.error_count == 0
+
+
 def test_what_cannot_be_decoded_is_raised_and_iteration_goes_on(tmp_path: Path) -> None:
     broken = [QUOTES[0], b"\xc0\x85\x80", QUOTES[1], QUOTES[1][:-1], QUOTES[2]]
     messages = iter(capture(tmp_path, broken, reset="packet"))

@@ -6,6 +6,7 @@ import decimal
 import json
 import pathlib
 
+import feed
 import pytest
 import tickwire
 from tickwire import opra
@@ -155,3 +156,20 @@ def test_messages_of_a_real_line_are_those_expected() -> None:
     others = [category for category in capture.counts() if category != "quote"]
     assert len(others) == len(counts) - 1
     rows_are_messages(capture, others)
+
+
+def test_times_that_go_back_are_warnings(tmp_path: pathlib.Path) -> None:
+    trace = tmp_path / "trace.bin"
+    opra.simulate(trace, 500, seed=7)
+    raw, packets = trace.read_bytes(), []
+    while raw:
+        end = 4 + int.from_bytes(raw[:4], "big")
+        packets.append(raw[4:end])
+        raw = raw[end:]
+    times = [10**18 + index * 1000 for index in range(len(packets))]
+    times[2] -= 5000
+    content = feed.pcap(list(zip(times, packets, strict=True)))
+    capture = opra.open(feed.write(tmp_path, "back.pcap", content))
+    assert sum(capture.counts().values()) >= 500
+    (warning,) = capture.warnings
+    assert warning.startswith("1 packet with a time before that of an earlier packet, by up to 4µs")

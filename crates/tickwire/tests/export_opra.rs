@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
-use support::{directory, shared, tickwire};
+use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
 
 /// Columns that are not fields of messages.
 const HEADER: [&str; 6] = ["pkt", "off", "time", "source", "destination", "line"];
@@ -259,4 +259,23 @@ fn packets_that_do_not_decode_are_rows_of_errors() {
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert_eq!(manifest["captures"]["trace.bin"]["errors"], errors);
     assert!(errors >= 2, "the packet and the cut end: {errors}");
+}
+
+#[test]
+fn times_that_go_back_are_reported() {
+    let directory = directory("export_opra_times");
+    let trace = directory.join("trace.bin");
+    succeeds(&format!("opra generate -o {} --messages 500", trace.display()));
+    let packets = packets_of(&trace);
+    let datagram = |(index, packet): (u64, _)| {
+        let time_ns = 1_700_000_000_000_000_000 + index * 1_000;
+        (if index == 2 { time_ns - 5_000 } else { time_ns }, "239.1.2.3:11101", packet)
+    };
+    let timed = (0..).zip(packets.iter().map(Vec::as_slice)).map(datagram);
+    let capture = file(&directory, "trace.pcap", &timed_pcap(timed));
+    let output = directory.join("tables");
+    let run = tickwire(&format!("export --opra {capture} -o {}", output.display()));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let expected = "1 packet with a time before that of an earlier packet, by up to 4µs";
+    assert!(run.err.contains(expected), "{}", run.err);
 }

@@ -113,7 +113,8 @@ impl<A: Application> Engine<A> {
         let mut decision = Decision::Accept;
         if config.authenticate {
             let ticket = Ticket { connection: index, serial };
-            decision = application.handle_logon(&LogonAttempt { id: &id, message, peer, ticket });
+            decision =
+                application.handle_logon(&LogonAttempt { id: &id, config, message, peer, ticket });
         }
         self.next_serial += 1;
         Ok(Found::Logon(Attempt { serial, id, candidate }, decision))

@@ -113,8 +113,8 @@ class Capture:
     True
     >>> sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(capture.batches(name))) == rows
     True
-    >>> capture.explain(message.packet).ok, capture.errors, capture.error_count
-    (True, [], 0)
+    >>> capture.explain(message.packet).ok, capture.errors, capture.error_count, capture.warnings
+    (True, [], 0, [])
     """
 
     def __init__(self, inner: _tickwire.Capture, reopen: _Reopen) -> None:
@@ -143,6 +143,12 @@ class Capture:
     def error_count(self) -> int:
         """Number of decoding errors so far, in all readings together."""
         return self._inner.error_count
+
+    @property
+    def warnings(self) -> list[str]:
+        """Irregularities that lose nothing, such as capture times that go back: the first 10,000. Each
+        reading of the capture adds its own."""
+        return self._inner.warnings
 
     def explain(self, packet: int) -> Explanation:
         """Explain a packet byte by byte: presence maps, operators, dictionary entries before and after.

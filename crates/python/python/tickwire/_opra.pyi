@@ -24,8 +24,7 @@ class Capture:
         """Number of decoding errors."""
     @property
     def warnings(self) -> list[str]:
-        """Irregularities of decoded packets: the first 10,000 of all readings of this capture so
-        far."""
+        """Irregularities that lose nothing: the first 10,000 of all readings of this capture so far."""
     def counts(self) -> dict[str, int]:
         """Reads the capture once and counts messages by category."""
     def batches(

@@ -409,6 +409,9 @@ class Capture:
     @property
     def error_count(self) -> int:
         """Number of decoding errors."""
+    @property
+    def warnings(self) -> list[str]:
+        """Irregularities that lose nothing: the first 10,000 of all readings of this capture so far."""
     def explain(self, packet: int) -> Explanation:
         """Explains a packet byte by byte."""
     def counts(self) -> list[tuple[str, int]]:

@@ -83,8 +83,9 @@ class Capture:
 
     @property
     def warnings(self) -> list[str]:
-        """Inconsistencies between a packet's header and its messages so far, the first 10,000;
-        these packets are decoded."""
+        """Irregularities that lose nothing, such as a packet's header that disagrees with its
+        messages, or capture times that go back: the first 10,000. Each reading of the capture adds
+        its own."""
         return self._inner.warnings
 
     def counts(self) -> dict[str, int]:

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use tickwire_fix::dictionary::{EnumValue, Problem, shipped};
 use tickwire_fix::{Dictionary as Rules, Tag};
+use tickwire_fix_session::{ApplVersion, Config, Dictionaries};
 use tickwire_fix_text::{Names, Versions};
 
 /// The dictionaries that are part of the package, each parsed on first use.
@@ -16,6 +17,21 @@ static SHIPPED: LazyLock<Arc<Versions>> = LazyLock::new(Arc::default);
 /// Returns the given dictionary, or those that are part of the package.
 pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
     given.map_or_else(|| SHIPPED.clone(), |dictionary| dictionary.versions.clone())
+}
+
+/// Returns the dictionaries of a session; those that are part of the package if it has none.
+pub fn versions_of(config: &Config) -> Arc<Versions> {
+    let Some(Dictionaries { session, application }) = &config.dictionaries else {
+        return versions(None);
+    };
+    let default = config.default_appl_ver_id.as_deref().unwrap_or_default();
+    let default = ApplVersion::parse(default.as_bytes());
+    let named = application.iter().find(|(version, _)| Some(*version) == default);
+    let other = named.or(application.last()).map_or(session, |(_, dictionary)| dictionary).clone();
+    let by_version = application
+        .iter()
+        .map(|(version, dictionary)| (version.code().as_bytes().to_vec(), dictionary.clone()));
+    Arc::new(Versions::by_version(session.clone(), by_version.collect(), other))
 }
 
 /// A dictionary: names, types and rules of messages.

@@ -1,6 +1,5 @@
 //! Builds messages to send from Python dictionaries.
 
-use crate::fix::dictionary::{Dictionary, versions};
 use crate::fix::fault::Fault;
 use crate::fix::inner::Key;
 use pyo3::exceptions::PyTypeError;
@@ -11,7 +10,7 @@ use tickwire_fix::dictionary::{FieldType, Member};
 use tickwire_fix::reader::SOH;
 use tickwire_fix::{Dictionary as Rules, Tag, Writer};
 use tickwire_fix_session::Added;
-use tickwire_fix_text::Names;
+use tickwire_fix_text::{Names, Versions};
 
 /// A message without the fields that the session writes.
 #[derive(Clone, Default)]
@@ -55,9 +54,8 @@ impl Outgoing {
         py: Python<'_>,
         message: &Bound<'_, PyDict>,
         begin_string: &str,
-        dictionary: Option<&Dictionary>,
+        versions: &Versions,
     ) -> PyResult<Self> {
-        let versions = versions(dictionary);
         let mut outgoing = Self::default();
         for found in [message.get_item("MsgType")?, message.get_item(35)?].into_iter().flatten() {
             outgoing.msg_type = found.extract().map_err(|_| {

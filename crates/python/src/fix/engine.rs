@@ -1,7 +1,7 @@
 //! FIX sessions: the engine; its callbacks are methods of a Python object.
 
 use crate::errors;
-use crate::fix::dictionary::{Dictionary, versions};
+use crate::fix::dictionary::{Dictionary, versions, versions_of};
 use crate::fix::encode::{Outgoing, added};
 use crate::fix::inner::Inner;
 use crate::fix::message::Message;
@@ -19,7 +19,7 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision, SendError,
+    Added, Config, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision, SendError,
     SessionEvent, SessionId,
 };
 use tickwire_fix_text::Versions;
@@ -28,7 +28,9 @@ use tickwire_net::Stop;
 /// The Python object with the callbacks, and the sessions it knows.
 struct Host {
     object: Py<PyAny>,
-    versions: Arc<Versions>,
+    /// Dictionaries of all sessions, if the caller has named one; else each session has its own.
+    named: Option<Arc<Versions>>,
+    versions: Mutex<HashMap<usize, Arc<Versions>>>,
     known: Mutex<Vec<SessionId>>,
     keys: Mutex<HashMap<usize, SessionKey>>,
     /// Messages sent by a callback during the delivery of a message, and the thread of the delivery.
@@ -59,6 +61,21 @@ impl fmt::Debug for Host {
 }
 
 impl Host {
+    /// Returns the index of a session and notes its dictionaries; tells Python about a new one.
+    fn configured(&self, config: &Config) -> usize {
+        let index = self.index(&config.id);
+        if self.named.is_none() {
+            lock(&self.versions).entry(index).or_insert_with(|| versions_of(config));
+        }
+        index
+    }
+
+    /// Returns the dictionaries of a session.
+    fn versions(&self, index: usize) -> Arc<Versions> {
+        let own = || lock(&self.versions).get(&index).cloned();
+        self.named.clone().or_else(own).unwrap_or_else(|| versions(None))
+    }
+
     /// Returns the index of a session; tells Python about a new one.
     fn index(&self, id: &SessionId) -> usize {
         let index = {
@@ -87,8 +104,9 @@ impl Host {
         })
     }
 
-    fn message(&self, message: &tickwire_fix::Message<'_, '_>) -> Message {
-        Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions.clone()))
+    /// Returns a message of a session for Python.
+    fn message(&self, index: usize, message: &tickwire_fix::Message<'_, '_>) -> Message {
+        Message::new(Inner::new(message.bytes().to_vec(), Vec::new(), self.versions(index)))
     }
 
     /// Calls the callback `name` for an outgoing message. It returns fields to add, or False to withhold the
@@ -100,7 +118,7 @@ impl Host {
         out: &mut Added,
     ) -> SendDecision {
         let index = self.index(leaving.id);
-        let message = self.message(&leaving.message);
+        let message = self.message(index, &leaving.message);
         let fields = self.attached(|py, host| {
             let returned = host.call_method1(method, (index, message, leaving.is_resend))?;
             if returned.cast::<PyBool>().is_ok_and(|verdict| !verdict.is_true()) {
@@ -109,7 +127,8 @@ impl Host {
             if returned.is_none() {
                 return Ok(Some(Vec::new()));
             }
-            let names = self.versions.names(&leaving.message);
+            let versions = self.versions(index);
+            let names = versions.names(&leaving.message);
             match added(py, returned.cast::<PyDict>()?, names) {
                 Ok(fields) => Ok(Some(fields)),
                 Err(error) => {
@@ -159,7 +178,8 @@ impl Hooks for HostHooks {
         id: &SessionId,
         message: &tickwire_fix::Message<'_, '_>,
     ) -> Result<(), String> {
-        let (index, message) = (self.0.index(id), self.0.message(message));
+        let index = self.0.index(id);
+        let message = self.0.message(index, message);
         let refused = self.0.attached(|_, host| {
             host.call_method1("from_admin", (index, message))?.extract::<Option<String>>()
         });
@@ -187,8 +207,8 @@ enum Event {
 }
 
 impl Callbacks {
-    fn know(&mut self, key: SessionKey, id: &SessionId) -> usize {
-        let index = self.host.index(id);
+    fn know(&mut self, key: SessionKey, config: &Config) -> usize {
+        let index = self.host.configured(config);
         self.ids.insert(key, index);
         lock(&self.host.keys).insert(index, key);
         index
@@ -214,7 +234,7 @@ impl Callbacks {
     }
 
     fn deliver(&mut self, index: usize, delivery: &mut Delivery<'_, BoxStore>) {
-        let message = self.host.message(&delivery.message);
+        let message = self.host.message(index, &delivery.message);
         *lock(&self.host.outbox) = Some((thread::current().id(), Vec::new()));
         let refused = self.host.attached(|_, host| {
             let returned = host.call_method1("from_app", (index, message))?;
@@ -277,15 +297,17 @@ fn request(
 
 impl Application for Callbacks {
     fn handle_message(&mut self, key: SessionKey, mut delivery: Delivery<'_, BoxStore>) {
-        let id = delivery.config().id.clone();
-        let index = self.know(key, &id);
+        let index = match self.ids.get(&key) {
+            Some(index) => *index,
+            None => self.know(key, delivery.config()),
+        };
         self.tell();
         self.deliver(index, &mut delivery);
     }
 
     fn handle_logon(&mut self, attempt: &LogonAttempt<'_>) -> Decision {
-        let index = self.host.index(attempt.id);
-        let message = self.host.message(&attempt.message);
+        let index = self.host.configured(attempt.config);
+        let message = self.host.message(index, &attempt.message);
         let refused = self.host.attached(|_, host| {
             host.call_method1("from_admin", (index, message))?.extract::<Option<String>>()
         });
@@ -328,8 +350,7 @@ impl Application for Callbacks {
             if let Some(session) = sessions.session(key)
                 && !self.ids.contains_key(&key)
             {
-                let id = session.config().id.clone();
-                self.know(key, &id);
+                self.know(key, session.config());
             }
         }
         self.tell();
@@ -346,7 +367,6 @@ pub struct Engine {
     engine: Mutex<Option<NetEngine<Callbacks>>>,
     waiting: Mutex<Option<Sender<Waiting>>>,
     receiver: Mutex<Option<Receiver<Waiting>>>,
-    dictionary: Option<Py<Dictionary>>,
     addresses: Vec<(String, u16)>,
     warnings: Vec<String>,
 }
@@ -371,9 +391,15 @@ impl Engine {
             let text = format!("session of line {}: expected ConnectionType={wanted}", other.line);
             return Err(usage(text));
         }
-        let versions = versions(dictionary.as_ref().map(|dictionary| dictionary.get()));
-        let (known, keys) = (Mutex::default(), Mutex::default());
-        let host = Arc::new(Host { object: host, versions, known, keys, outbox: Mutex::default() });
+        let named = dictionary.as_ref().map(|dictionary| versions(Some(dictionary.get())));
+        let host = Arc::new(Host {
+            object: host,
+            named,
+            versions: Mutex::default(),
+            known: Mutex::default(),
+            keys: Mutex::default(),
+            outbox: Mutex::default(),
+        });
         for session in &mut settings.sessions {
             session.config.hooks = Some(Arc::new(HostHooks(host.clone())));
             session.config.authenticate |= is_acceptor;
@@ -393,9 +419,9 @@ impl Engine {
         let handle = engine.handle();
         engine.application_mut().handle = Some(handle.clone());
         for key in configured.sessions {
-            let id = engine.sessions().session(key).map(|session| session.config().id.clone());
-            if let Some(id) = id {
-                engine.application_mut().know(key, &id);
+            let config = engine.sessions().session(key).map(|session| session.config().clone());
+            if let Some(config) = config {
+                engine.application_mut().know(key, &config);
             }
         }
         let addresses = configured.addresses.iter();
@@ -406,7 +432,6 @@ impl Engine {
             engine: Mutex::new(Some(engine)),
             waiting: Mutex::new(Some(sender)),
             receiver: Mutex::new(Some(receiver)),
-            dictionary,
             addresses: addresses.map(|at| (at.ip().to_string(), at.port())).collect(),
             warnings: settings.warnings.iter().map(ToString::to_string).collect(),
         })
@@ -474,8 +499,7 @@ impl Engine {
         let begin_string = lock(&self.host.known).get(session).map(|id| id.begin_string.as_str());
         let begin_string =
             begin_string.ok_or_else(|| errors::usage(py, "the session is not known"))?;
-        let dictionary = self.dictionary.as_ref().map(|dictionary| dictionary.get());
-        let outgoing = Outgoing::of(py, message, begin_string, dictionary)?;
+        let outgoing = Outgoing::of(py, message, begin_string, &self.host.versions(session))?;
         if let Some((thread, queued)) = &mut *lock(&self.host.outbox)
             && *thread == thread::current().id()
         {

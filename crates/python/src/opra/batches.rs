@@ -1,6 +1,6 @@
 //! Arrow record batches of a category's messages.
 
-use super::pull::{Pull, Warnings};
+use super::pull::Pull;
 use crate::batches::{BATCH_ROWS, is_ending};
 use crate::capture::Errors;
 use crate::collected::Collected;
@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::parquet;
 use crate::pull::Source;
 use crate::signals;
+use crate::warnings::Warnings;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};

@@ -2,12 +2,13 @@
 
 use super::batches::Batches;
 use super::message::Message;
-use super::pull::{Pull, Warnings};
+use super::pull::Pull;
 use crate::capture::{Errors, format_of};
 use crate::errors;
 use crate::fault::Fault;
 use crate::pull::Source;
 use crate::signals;
+use crate::warnings::Warnings;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -102,7 +103,7 @@ impl Capture {
         self.errors.count()
     }
 
-    /// Irregularities of decoded packets: the first 10,000 of all readings of this capture so far.
+    /// Irregularities that lose nothing: the first 10,000 of all readings of this capture so far.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.kept()

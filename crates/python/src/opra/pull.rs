@@ -2,33 +2,12 @@
 
 use crate::fault::Fault;
 use crate::pull::Source;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::warnings::Warnings;
 use tickwire_captures::plan::SplitReader;
 use tickwire_captures::{PacketPlace, not_a_datagram};
 use tickwire_feed::capture::{Kind, Packet};
 use tickwire_opra::{Decode, Message, PACKET_BYTES_MAX, bottom_up};
 use tickwire_text::Header;
-
-/// Most warnings kept.
-const WARNINGS_MAX: usize = 10_000;
-
-/// Irregularities of decoded packets: the first ones of all readings of a capture.
-#[derive(Clone, Default)]
-pub struct Warnings(Arc<Mutex<Vec<String>>>);
-
-impl Warnings {
-    fn note(&self, text: impl FnOnce() -> String) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < WARNINGS_MAX {
-            kept.push(text());
-        }
-    }
-
-    /// Returns the warnings so far.
-    pub fn kept(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// An OPRA capture being decoded.
 pub struct Pull {
@@ -95,6 +74,9 @@ impl Pull {
         if !std::mem::replace(&mut self.is_ended, true) {
             let missing = self.reader.statistics().missing();
             self.faults.extend(missing.map(|text| Fault::of_file(text.to_string())));
+            if let Some(text) = self.reader.statistics().times_back() {
+                self.warnings.note(|| text);
+            }
         }
     }
 }

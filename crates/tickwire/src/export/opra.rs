@@ -213,6 +213,9 @@ impl Tables<'_> {
         }
         let missing: Vec<String> = reader.statistics().missing().collect();
         missing.into_iter().try_for_each(|text| self.lose(None, text))?;
+        if let Some(text) = reader.statistics().times_back() {
+            self.progress.print(&format!("{}: {text}", self.name));
+        }
         if let Some(text) = input.none_selected(reader.statistics()) {
             self.is_none_selected = true;
             self.progress.print(&format!("{}: {text}", self.name));

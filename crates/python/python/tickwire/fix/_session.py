@@ -392,7 +392,8 @@ class Connector:
 
     ``settings`` is a path, or the text of a file (with a line break in it). Without an
     ``application``, read messages with ``async for message in session``. ``with`` starts and stops
-    the connector.
+    the connector. Names of fields are those of ``dictionary``, else of the session's dictionaries in
+    the settings (``DataDictionary``, ``AppDataDictionary``), else of its version.
     """
 
     _is_acceptor = False
