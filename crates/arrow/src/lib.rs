@@ -35,12 +35,14 @@
 
 mod builder;
 mod column;
+mod constant_chunk;
 mod encoding;
 mod errors;
 pub mod fix;
 mod flat;
 mod header;
 pub mod opra;
+mod parquet_file;
 mod partial_file;
 mod partition;
 mod recycled;

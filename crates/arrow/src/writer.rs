@@ -9,16 +9,13 @@ use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema};
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::encoding::ColumnEncoding;
-
-/// Rows per Parquet row group, the unit that readers load.
-const GROUP_ROWS: usize = 1 << 20;
+use crate::parquet_file::ParquetFile;
 
 /// A file format for columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +74,7 @@ pub struct TableWriter<W: Write + Send>(Output<W>);
 enum Output<W: Write + Send> {
     /// A Parquet file without rows: the first batch selects its encodings.
     Empty(W, Arc<Schema>),
-    Parquet(Box<ArrowWriter<W>>),
+    Parquet(Box<ParquetFile<W>>),
     Arrow(Box<FileWriter<W>>),
     /// The output could not be started; nothing can be written.
     Failed,
@@ -104,9 +101,8 @@ impl<W: Write + Send> TableWriter<W> {
     fn begin(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.0 = match std::mem::replace(&mut self.0, Output::Failed) {
             Output::Empty(out, schema) => {
-                let properties = Some(properties(batch)?);
-                let writer = ArrowWriter::try_new(out, schema, properties)?;
-                Output::Parquet(Box::new(writer))
+                let file = ParquetFile::new(out, schema, properties(batch)?)?;
+                Output::Parquet(Box::new(file))
             }
             begun => begun,
         };
@@ -130,7 +126,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Returns the bytes of rows held in memory until a row group is complete.
     pub fn waiting_bytes(&self) -> usize {
         match &self.0 {
-            Output::Parquet(writer) => writer.in_progress_size(),
+            Output::Parquet(file) => file.waiting_bytes(),
             _ => 0,
         }
     }
@@ -159,7 +155,7 @@ impl<W: Write + Send> TableWriter<W> {
             self.begin(&nothing)?;
         }
         Ok(match self.0 {
-            Output::Parquet(writer) => writer.into_inner()?,
+            Output::Parquet(file) => file.finish()?,
             Output::Arrow(writer) => writer.into_inner()?,
             Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
         })
@@ -177,7 +173,6 @@ impl WriteError {
 fn properties(batch: &RecordBatch) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
-        .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(format!("tickwire {}", env!("CARGO_PKG_VERSION")));
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::types::Int16Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
+    StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+};
 use arrow_ipc::reader::FileReader;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
@@ -166,5 +170,78 @@ fn a_full_disk_is_an_error_in_each_call() {
         assert!(written.is_err(), "{room} bytes");
         assert!(writer.write(&batches[1]).and_then(|()| writer.flush()).is_err(), "{room} bytes");
         assert!(writer.finish().is_err(), "{room} bytes");
+    }
+}
+
+/// A batch whose columns have one value each; `odd` says for which columns the last row differs.
+fn constants(rows: usize, nullable: bool, odd: impl Fn(usize) -> bool) -> RecordBatch {
+    let words: ArrayRef = Arc::new(StringArray::from_iter_values(["", "CME", "X"]));
+    let keys = |first: i16, last: i16| {
+        let keys = Int16Array::from_iter_values(
+            (1..=rows).map(|row| if row < rows { first } else { last }),
+        );
+        DictionaryArray::<Int16Type>::try_new(keys, words.clone()).unwrap()
+    };
+    macro_rules! column {
+        ($array:ident, $number:expr, $value:expr) => {{
+            let last = if odd($number) { $value - 1 } else { $value };
+            let values = (1..=rows).map(|row| if row < rows { $value } else { last });
+            Arc::new($array::from_iter_values(values)) as ArrayRef
+        }};
+    }
+    let columns = [
+        ("i8", column!(Int8Array, 0, i8::MIN + 1)),
+        ("i16", column!(Int16Array, 1, i16::MIN + 1)),
+        ("i32", column!(Int32Array, 2, i32::MIN + 1)),
+        ("i64", column!(Int64Array, 3, i64::MIN + 1)),
+        ("u8", column!(UInt8Array, 4, u8::MAX)),
+        ("u16", column!(UInt16Array, 5, u16::MAX)),
+        ("u32", column!(UInt32Array, 6, u32::MAX)),
+        ("u64", column!(UInt64Array, 7, u64::MAX)),
+        ("word", Arc::new(keys(1, if odd(8) { 2 } else { 1 })) as ArrayRef),
+        ("empty", Arc::new(keys(0, if odd(9) { 2 } else { 0 })) as ArrayRef),
+        ("pkt", column!(UInt64Array, 10, 7)),
+    ];
+    let columns = columns.into_iter().map(|(name, column)| (name, column, nullable));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+#[test]
+fn columns_of_one_value_are_read_back() {
+    // The second row group begins in the last batch.
+    let group = 1 << 20;
+    for (odd, nullable, batches) in [
+        (0, true, vec![1]),
+        (0, false, vec![1]),
+        (0, true, vec![8_192, 3]),
+        (1, true, vec![8_192, 300, 8_192]),
+        (2, false, vec![8_192, 1]),
+        (2, true, vec![600_000, group - 600_001, 63, 5_000]),
+    ] {
+        let last = batches.len() - 1;
+        let batches: Vec<RecordBatch> = batches
+            .iter()
+            .enumerate()
+            .map(|(index, rows)| {
+                constants(*rows, nullable, |column| odd > 0 && index == last && column % odd == 0)
+            })
+            .collect();
+        let mut writer =
+            TableWriter::new(FileFormat::Parquet, Vec::new(), batches[0].schema_ref()).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        let file = writer.finish().unwrap();
+        let all = arrow_select::concat::concat_batches(batches[0].schema_ref(), &batches).unwrap();
+        let (_, found) = read(file.clone());
+        let found = arrow_select::concat::concat_batches(all.schema_ref(), &found).unwrap();
+        assert_eq!(found.columns(), all.columns());
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+        let first = reader.metadata().row_group(0);
+        if odd == 0 {
+            assert!(first.columns()[..10].iter().all(|column| column.compressed_size() < 100));
+            let statistics = first.column(3).statistics().expect("statistics");
+            let least = statistics.min_bytes_opt().expect("a minimum");
+            assert_eq!(least, (i64::MIN + 1).to_le_bytes());
+            assert_eq!(statistics.null_count_opt(), Some(0));
+        }
     }
 }

@@ -1,0 +1,181 @@
+//! Parquet column chunks with the same value in all rows, as two run lengths.
+//!
+//! Arrow's writer hashes the value of every row. Templates have constants in every message: four columns of
+//! CME's increments, whose chunks need no look at a row when their value is known.
+
+use std::io::Write;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use parquet::basic::{Compression, Encoding, EncodingMask, PageType};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+
+/// The value in all rows of a column, by its physical type in Parquet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OnlyValue {
+    Int32(i32),
+    Int64(i64),
+    Text(String),
+}
+
+impl OnlyValue {
+    /// Returns the value, if all rows have the same one and it is an integer or a word of a dictionary.
+    pub(crate) fn of(column: &ArrayRef) -> Option<Self> {
+        if column.null_count() > 0 {
+            return None;
+        }
+        Some(match column.data_type() {
+            DataType::Int8 => Self::Int32(only::<Int8Type>(column)?.into()),
+            DataType::Int16 => Self::Int32(only::<Int16Type>(column)?.into()),
+            DataType::Int32 => Self::Int32(only::<Int32Type>(column)?),
+            DataType::Int64 => Self::Int64(only::<Int64Type>(column)?),
+            DataType::UInt8 => Self::Int32(only::<UInt8Type>(column)?.into()),
+            DataType::UInt16 => Self::Int32(only::<UInt16Type>(column)?.into()),
+            // Parquet stores unsigned integers as signed ones of the same width.
+            DataType::UInt32 => Self::Int32(only::<UInt32Type>(column)? as i32),
+            DataType::UInt64 => Self::Int64(only::<UInt64Type>(column)? as i64),
+            DataType::Dictionary(key, _) if **key == DataType::Int16 => {
+                let words = column.as_dictionary::<Int16Type>();
+                let keys: ArrayRef = std::sync::Arc::new(words.keys().clone());
+                let key = usize::try_from(only::<Int16Type>(&keys)?).ok()?;
+                let words = words.values().as_string_opt::<i32>()?;
+                Self::Text(words.is_valid(key).then(|| words.value(key).to_owned())?)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns its PLAIN encoding.
+    fn plain(&self) -> Vec<u8> {
+        match self {
+            Self::Int32(value) => value.to_le_bytes().to_vec(),
+            Self::Int64(value) => value.to_le_bytes().to_vec(),
+            // Fits: a constant of a template file, or the name of an enumeration's element.
+            Self::Text(text) => [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat(),
+        }
+    }
+
+    /// Returns the chunk's statistics; texts have none, as in other columns with a dictionary.
+    fn statistics(&self) -> Option<Statistics> {
+        match self {
+            Self::Int32(value) => {
+                Some(Statistics::int32(Some(*value), Some(*value), None, Some(0), false))
+            }
+            Self::Int64(value) => {
+                Some(Statistics::int64(Some(*value), Some(*value), None, Some(0), false))
+            }
+            Self::Text(_) => None,
+        }
+    }
+
+    /// Appends the column's chunk to a row group: a dictionary of the value, and one page. `rows` is at
+    /// least 1.
+    pub(crate) fn append_to<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        column: ColumnDescPtr,
+        rows: usize,
+    ) -> Result<(), ParquetError> {
+        let mut out = TrackedWrite::new(Vec::new());
+        let mut pages = SerializedPageWriter::new(&mut out);
+        let plain = self.plain();
+        let len = plain.len();
+        let dictionary = Page::DictionaryPage {
+            buf: plain.into(),
+            num_values: 1,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        };
+        let dictionary = pages.write_page(CompressedPage::new(dictionary, len))?;
+        let body = page_body(rows, column.max_def_level() > 0);
+        let len = body.len();
+        let page = Page::DataPage {
+            buf: body.into(),
+            num_values: rows as u32,
+            encoding: Encoding::RLE_DICTIONARY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let page = pages.write_page(CompressedPage::new(page, len))?;
+        pages.close()?;
+
+        let mut offsets = OffsetIndexBuilder::new();
+        offsets.append_row_count(rows as i64);
+        offsets.append_offset_and_size(page.offset as i64, page.compressed_size as i32);
+        let encodings = [Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY];
+        let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
+        let mut metadata = ColumnChunkMetaData::builder(column)
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_encodings_mask(EncodingMask::new_from_encodings(encodings.iter()))
+            .set_page_encoding_stats(vec![
+                stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
+                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY),
+            ])
+            .set_total_compressed_size(out.bytes_written() as i64)
+            .set_total_uncompressed_size(out.bytes_written() as i64)
+            .set_num_values(rows as i64)
+            .set_dictionary_page_offset(Some(dictionary.offset as i64))
+            .set_data_page_offset(page.offset as i64);
+        if let Some(statistics) = self.statistics() {
+            metadata = metadata.set_statistics(statistics);
+        }
+        let close = ColumnCloseResult {
+            bytes_written: out.bytes_written() as u64,
+            rows_written: rows as u64,
+            metadata: metadata.build()?,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: Some(offsets.build()),
+        };
+        group.append_column(&bytes::Bytes::from(out.into_inner()?), close)
+    }
+}
+
+/// Returns the value of all rows.
+fn only<A: ArrowPrimitiveType>(column: &ArrayRef) -> Option<A::Native> {
+    let values = column.as_primitive::<A>().values();
+    let first = *values.first()?;
+    values.iter().all(|value| *value == first).then_some(first)
+}
+
+/// Returns the body of a data page: a run of definition levels 1, if values may be missing, and a run of
+/// dictionary index 0.
+fn page_body(rows: usize, has_levels: bool) -> Vec<u8> {
+    let mut body = Vec::new();
+    if has_levels {
+        let levels = run(rows);
+        // Fits: a run's length has at most ten bytes.
+        body.extend_from_slice(&(levels.len() as u32 + 1).to_le_bytes());
+        body.extend_from_slice(&levels);
+        body.push(1);
+    }
+    // Width of an index, bits.
+    body.push(1);
+    body.append(&mut run(rows));
+    body.push(0);
+    body
+}
+
+/// Returns the header of a run of this length, without the value: the length, shifted left by one bit, in
+/// groups of seven bits from the lowest on (LEB128).
+fn run(rows: usize) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::new(), rows << 1);
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+    bytes
+}
