@@ -2,19 +2,24 @@
 //!
 //! `cargo bench -p tickwire-arrow --features jit --bench columns -- [FEED] [SECONDS] [CASE]`
 //!
-//! CASE is 0 for decoding alone, 1 for batches, 2 for Parquet; give one under a profiler. Without CASE, the
-//! cases of a feed take turns and the fastest run of each is printed. Captures that are not on this machine
-//! are skipped.
+//! CASE is 0 for decoding alone, 1 for batches, 2 for Parquet, 3 for decoding and 4 for batches of the columns
+//! without constants and without those of the packet; give one under a profiler. Without CASE, the cases of a
+//! feed take turns and the fastest run of each is printed. Captures that are not on this machine are skipped.
 
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire_arrow::{FileFormat, RecordBatch, Table, TableBuilder, TableWriter};
+use tickwire_arrow::{
+    FileFormat, PacketColumns, RecordBatch, Table, TableBuilder, TableOptions, TableWriter,
+};
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::Packet;
-use tickwire_fast::{Decoder, DecoderOptions, Message, Program, ResetPolicy, TemplateSet};
+use tickwire_fast::{
+    CompileOptions, Decoder, DecoderOptions, FieldHandle, Message, Program, ResetPolicy,
+    SegmentRef, Storage, TemplateSet,
+};
 use tickwire_text::Header;
 
 /// Rows per batch; `tickwire export` uses the same.
@@ -71,8 +76,33 @@ impl Feed {
         self.packets.iter().map(|(start, len)| Packet::new(&self.bytes[*start..], *len))
     }
 
-    fn options() -> DecoderOptions {
-        DecoderOptions::default().reset(ResetPolicy::Packet)
+    fn decoder(program: &Arc<Program>) -> Decoder {
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
+        Decoder::with_options(program.clone(), options)
+    }
+
+    /// Compiles the program with a projection that excludes constants.
+    fn without_constants(&self) -> Arc<Program> {
+        let mut wanted = Vec::new();
+        for template in self.program.templates() {
+            add_fields(&self.program, template.segment, &mut wanted);
+        }
+        let options = CompileOptions::default().fields(Some(wanted));
+        let set = self.program.set().clone();
+        Arc::new(Program::compile_with(set, &options).expect("a program"))
+    }
+}
+
+/// Adds the paths of a segment's fields that are not constant.
+fn add_fields(program: &Program, segment: SegmentRef, wanted: &mut Vec<String>) {
+    for (index, field) in program.fields_of(segment).iter().enumerate() {
+        match field.storage {
+            Storage::Constant(_) | Storage::OptionalConstant(_) => {}
+            Storage::Group(inner) | Storage::Sequence { segment: inner, .. } => {
+                add_fields(program, inner, wanted);
+            }
+            _ => wanted.push(program.path(program.field_ref(FieldHandle { segment, index }))),
+        }
     }
 }
 
@@ -80,8 +110,13 @@ impl Feed {
 struct Tables<'t>(Vec<TableBuilder>, &'t mut dyn FnMut(usize, RecordBatch));
 
 impl<'t> Tables<'t> {
-    fn new(program: &Arc<Program>, take: &'t mut dyn FnMut(usize, RecordBatch)) -> Self {
-        let table = |index| TableBuilder::new(Table::of(program, index, &Default::default()));
+    fn new(
+        program: &Arc<Program>,
+        packet: PacketColumns,
+        take: &'t mut dyn FnMut(usize, RecordBatch),
+    ) -> Self {
+        let options = TableOptions { packet, ..TableOptions::default() };
+        let table = |index| TableBuilder::new(Table::of(program, index, &options));
         Self((0..program.templates().len()).map(table).collect(), take)
     }
 
@@ -118,8 +153,13 @@ fn decode(decoder: &mut Decoder, feed: &Feed, mut take: impl FnMut(usize, &Messa
 }
 
 /// Decodes all packets to columns; `take` gets each batch with the index of its template.
-fn columns(decoder: &mut Decoder, feed: &Feed, take: &mut dyn FnMut(usize, RecordBatch)) {
-    let mut tables = Tables::new(&feed.program, take);
+fn columns(
+    decoder: &mut Decoder,
+    feed: &Feed,
+    packet: PacketColumns,
+    take: &mut dyn FnMut(usize, RecordBatch),
+) {
+    let mut tables = Tables::new(&decoder.program().clone(), packet, take);
     decode(decoder, feed, |packet, message| {
         let template = message.template_index();
         tables.0[template].push(&header(packet), message).expect("all fits");
@@ -131,7 +171,7 @@ fn columns(decoder: &mut Decoder, feed: &Feed, take: &mut dyn FnMut(usize, Recor
 /// Writes Parquet files to memory; returns their bytes.
 fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
     let mut writers: Vec<_> = feed.program.templates().iter().map(|_| None).collect();
-    columns(decoder, feed, &mut |template, batch| {
+    columns(decoder, feed, PacketColumns::All, &mut |template, batch| {
         let writer = writers[template].get_or_insert_with(|| {
             TableWriter::new(FileFormat::Parquet, Vec::new(), &batch.schema()).expect("a file")
         });
@@ -141,13 +181,15 @@ fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
 }
 
 fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
+    use PacketColumns::{All, None};
     // Readable bytes after the last packet.
     feed.bytes.resize(feed.bytes.len() + BEHIND, 0);
     let fast: usize = feed.packets.iter().map(|(_, len)| len + 4).sum();
-    let mut decoder = Decoder::with_options(feed.program.clone(), Feed::options());
+    let mut decoder = Feed::decoder(&feed.program);
+    let mut narrow = Feed::decoder(&feed.without_constants());
     let mut rows = 0;
-    columns(&mut decoder, feed, &mut |_, batch| rows += batch.num_rows());
-    let mut least = [f64::INFINITY; 3];
+    columns(&mut decoder, feed, All, &mut |_, batch| rows += batch.num_rows());
+    let mut least = [f64::INFINITY; 5];
     let mut bytes = 0;
     let started = Instant::now();
     while started.elapsed() < time {
@@ -157,11 +199,13 @@ fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
             }
             let mut pass = || match case {
                 0 => decode(&mut decoder, feed, |_, message| _ = black_box(message)),
-                1 => columns(&mut decoder, feed, &mut |_, batch| _ = black_box(batch)),
-                _ => bytes = parquet(&mut decoder, feed),
+                1 => columns(&mut decoder, feed, All, &mut |_, batch| _ = black_box(batch)),
+                2 => bytes = parquet(&mut decoder, feed),
+                3 => decode(&mut narrow, feed, |_, message| _ = black_box(message)),
+                _ => columns(&mut narrow, feed, None, &mut |_, batch| _ = black_box(batch)),
             };
             // A case that runs after another one finds its data in the caches and trained branch predictors.
-            if case < 2 {
+            if case != 2 {
                 pass();
             }
             let start = Instant::now();
@@ -169,12 +213,14 @@ fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
             *least = least.min(start.elapsed().as_nanos() as f64 / rows as f64);
         }
     }
-    let [decoding, batches, parquet] = least;
+    let [decoding, batches, parquet, narrow_decoding, narrow_batches] = least;
     println!(
-        "| {} | {rows} | {decoding:.1} | {batches:.1} | {:.2} | {:.1} | {parquet:.0} | {:.2} |",
+        "| {} | {rows} | {decoding:.1} | {batches:.1} | {:.2} | {:.1} | {narrow_decoding:.1} | {narrow_batches:.1} | {:.2} | {:.1} | {parquet:.0} | {:.2} |",
         feed.name,
         batches / decoding,
         1000.0 / batches,
+        narrow_batches / decoding,
+        1000.0 / narrow_batches,
         bytes as f64 / fast as f64,
     );
 }
@@ -186,9 +232,9 @@ fn main() {
     let seconds = arguments.get(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(10.0);
     let only = arguments.get(2).and_then(|case| case.parse().ok());
     println!(
-        "| feed | rows | decoding, ns a row | to batches | times decoding | million rows a second | to Parquet | bytes, times FAST |"
+        "| feed | rows | decoding, ns a row | to batches | times decoding | million rows a second | without constants: decoding | to batches without columns of the packet | times decoding | million rows a second | to Parquet | bytes, times FAST |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("|{}", " --- |".repeat(12));
     let captures =
         ["cme_like/cme30000", "cme_like/cme_channel9_30000", "cme_like/cme_channel11_30000"];
     let captures = captures.map(Feed::captured);

@@ -379,10 +379,11 @@ impl Column for Plain {
     }
 }
 
-/// A column of generated strings: `read` appends the record's string to a buffer and returns whether there is
-/// one.
+/// A column of generated strings: `read` appends the record's string to an empty buffer and returns whether
+/// there is one.
 pub(crate) struct Made<R> {
     read: R,
+    buffer: Vec<u8>,
     strings: Strings,
 }
 
@@ -391,7 +392,7 @@ where
     R: Fn(&Record<'_>, &mut Vec<u8>) -> Result<bool, Misfit>,
 {
     pub(crate) fn new(is_text: bool, read: R) -> Self {
-        Self { read, strings: Strings::new(is_text) }
+        Self { read, buffer: Vec::new(), strings: Strings::new(is_text) }
     }
 }
 
@@ -404,8 +405,9 @@ where
     }
 
     fn append(&mut self, record: &Record<'_>, count: usize) -> Result<(), Misfit> {
-        let is_present = (self.read)(record, &mut self.strings.bytes)?;
-        self.strings.append_last(is_present, count)
+        self.buffer.clear();
+        let is_present = (self.read)(record, &mut self.buffer)?;
+        self.strings.append(is_present.then_some(&self.buffer[..]), count)
     }
 
     fn append_block(&mut self, _: &ColumnBlock, _: &Spread<'_>) -> Result<(), Misfit> {

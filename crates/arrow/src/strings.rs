@@ -19,8 +19,6 @@ pub(crate) const BYTES_MAX: usize = 64 << 20;
 pub(crate) const FULL: Misfit = "the strings of its rows are longer than 64 MiB together";
 /// Short strings are copied as this many bytes.
 const SHORT_STEP: usize = 8;
-/// Most bytes that are reserved in advance.
-const ROOM_MAX: usize = 16_384;
 
 /// Columns of nulls only: batches are slices of one shared array.
 #[derive(Default)]
@@ -42,8 +40,8 @@ impl MissingTexts {
 /// Strings or byte vectors, with nulls.
 pub(crate) struct Strings {
     is_text: bool,
-    /// Callers that append bytes here call [`append_last`](Self::append_last) next.
-    pub(crate) bytes: Vec<u8>,
+    /// The strings up to the last one's end; the rest is room with arbitrary contents.
+    bytes: Vec<u8>,
     /// 0, then the end of each string.
     ends: Vec<i32>,
     /// Nulls before the first string; they are added to `ends` when it is appended.
@@ -76,30 +74,44 @@ impl Strings {
         self.ends.last().map_or(0, |end| *end as usize)
     }
 
-    /// Appends a string, or null, `count` times.
-    pub(crate) fn append(&mut self, string: Option<&[u8]>, count: usize) -> Result<(), Misfit> {
-        self.bytes.extend_from_slice(string.unwrap_or_default());
-        self.append_last(string.is_some(), count)
+    /// Returns the room after the last string, at least `count` bytes with arbitrary contents.
+    #[inline(always)]
+    fn room_for(&mut self, count: usize) -> &mut [u8] {
+        let (start, end) = (self.end(), self.end() + count);
+        if end > self.bytes.len() {
+            self.make_room(end);
+        }
+        &mut self.bytes[start..]
     }
 
-    /// Turns the bytes after the last string into `count` values.
-    pub(crate) fn append_last(&mut self, is_present: bool, count: usize) -> Result<(), Misfit> {
-        if !is_present {
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, end: usize) {
+        let room = end.max(2 * self.bytes.len()).max(self.recycled_bytes.room());
+        if self.bytes.is_empty() {
+            // `vec![0; n]` takes zeroed pages from the system without clearing them again.
+            self.bytes = vec![0; room];
+        } else {
+            self.bytes.resize(room, 0);
+        }
+    }
+
+    /// Appends a string, or null, `count` times.
+    pub(crate) fn append(&mut self, string: Option<&[u8]>, count: usize) -> Result<(), Misfit> {
+        let Some(string) = string else {
             self.append_nulls(count);
             return Ok(());
-        }
+        };
         self.begin();
-        let (start, end) = (self.end(), self.bytes.len());
-        if (end - start).saturating_mul(count).saturating_add(start) > BYTES_MAX {
+        let (start, len) = (self.end(), string.len());
+        let all = len.saturating_mul(count);
+        if all.saturating_add(start) > BYTES_MAX {
             return Err(FULL);
         }
-        for index in 0..count {
-            if index > 0 {
-                self.bytes.extend_from_within(start..end);
-            }
-            // Fits: at most the limit of 64 MiB.
-            self.ends.push(self.bytes.len() as i32);
-        }
+        let room = &mut self.room_for(all)[..all];
+        room.chunks_exact_mut(len.max(1)).for_each(|place| place.copy_from_slice(string));
+        // Fits: at most the limit of 64 MiB.
+        self.ends.extend((1..=count).map(|index| (start + index * len) as i32));
         self.validity.append_n(count, true);
         Ok(())
     }
@@ -143,13 +155,13 @@ impl Strings {
             Spread::One => self.append_texts(block, slot, presence)?,
             Spread::Runs { counts, .. } => {
                 for (record, (text, count)) in block.texts(slot).zip(*counts).enumerate() {
-                    let is_present = presence >> record & 1 != 0;
-                    let text = text.or_empty(is_present);
-                    match text.short() {
-                        Some((bytes, len)) => self.bytes.extend_from_slice(&bytes[..len]),
-                        None => self.bytes.extend_from_slice(block.long(text)),
+                    let (is_present, count) = (presence >> record & 1 != 0, *count as usize);
+                    match text.or_empty(is_present).short() {
+                        Some((bytes, len)) => {
+                            self.append(is_present.then_some(&bytes[..len]), count)?;
+                        }
+                        None => self.append(Some(block.long(text)), count)?,
                     }
-                    self.append_last(is_present, *count as usize)?;
                 }
             }
         }
@@ -164,12 +176,13 @@ impl Strings {
         slot: &Slot<Text>,
         presence: u64,
     ) -> bool {
-        let (start, count) = (self.bytes.len(), block.len());
+        let (start, count) = (self.end(), block.len());
         let are_bytes = block.texts(slot).fold(true, |all, text| all & text.is_byte());
         if presence != block.all() || !are_bytes || start + count > BYTES_MAX {
             return false;
         }
-        self.bytes.extend(block.texts(slot).map(|text| text.byte()));
+        let room = self.room_for(count).iter_mut();
+        room.zip(block.texts(slot)).for_each(|(place, text)| *place = text.byte());
         // Fits: at most the limit of 64 MiB.
         self.ends.extend((start..start + count).map(|start| start as i32 + 1));
         self.validity.append_bits(presence, count);
@@ -185,11 +198,11 @@ impl Strings {
         slot: &Slot<Text>,
         presence: u64,
     ) -> bool {
-        let (start, count, room) = (self.bytes.len(), self.ends.len(), block.len() * SHORT_STEP);
+        let (start, count, room) = (self.end(), self.ends.len(), block.len() * SHORT_STEP);
         if start + room > BYTES_MAX {
             return false;
         }
-        self.bytes.resize(start + room, 0);
+        self.room_for(room);
         let (bytes, mut end, mut are_short) = (&mut self.bytes[..], start, true);
         self.ends.extend(block.texts(slot).enumerate().map(|(record, text)| {
             match text.or_empty(presence >> record & 1 != 0).short() {
@@ -204,10 +217,8 @@ impl Strings {
         }));
         if !are_short {
             self.ends.truncate(count);
-            self.bytes.truncate(start);
             return false;
         }
-        self.bytes.truncate(end);
         self.validity.append_bits(presence, block.len());
         true
     }
@@ -219,30 +230,26 @@ impl Strings {
         slot: &Slot<Text>,
         presence: u64,
     ) -> Result<(), Misfit> {
-        let mut end = self.bytes.len();
-        self.bytes.resize(end + block.len() * SHORT_STEP, 0);
         for (record, text) in block.texts(slot).enumerate() {
             let text = text.or_empty(presence >> record & 1 != 0);
-            match text.short() {
+            let len = match text.short() {
                 Some((bytes, len)) => {
-                    self.bytes[end..end + SHORT_STEP].copy_from_slice(&bytes);
-                    end += len;
+                    self.room_for(SHORT_STEP)[..SHORT_STEP].copy_from_slice(&bytes);
+                    len
                 }
                 None => {
-                    let rest = (block.len() - record - 1) * SHORT_STEP;
-                    self.bytes.truncate(end);
-                    self.bytes.extend_from_slice(block.long(text));
-                    end = self.bytes.len();
-                    self.bytes.resize(end + rest, 0);
+                    let long = block.long(text);
+                    self.room_for(long.len())[..long.len()].copy_from_slice(long);
+                    long.len()
                 }
-            }
+            };
+            let end = self.end() + len;
             if end > BYTES_MAX {
                 return Err(FULL);
             }
             // Fits: at most the limit of 64 MiB.
             self.ends.push(end as i32);
         }
-        self.bytes.truncate(end);
         self.validity.append_bits(presence, block.len());
         Ok(())
     }
@@ -259,7 +266,6 @@ impl Strings {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.missing_first = self.missing_first.min(len);
         self.ends.truncate(len - self.missing_first + 1);
-        self.bytes.truncate(self.end());
         self.validity.truncate(self.ends.len() - 1);
     }
 
@@ -271,14 +277,14 @@ impl Strings {
                 false => Arc::new(BinaryArray::new_null(rows)),
             });
         }
-        let rows = self.len();
+        let (rows, end) = (self.len(), self.end());
         let nulls = self.validity.take();
         let ends = std::mem::replace(&mut self.ends, vec![0]);
         let ends = ScalarBuffer::new(self.recycled_ends.lend(ends), 0, rows + 1);
-        let mut room = self.recycled_bytes.vector();
-        room.clear();
-        room.reserve(self.bytes.len().min(ROOM_MAX) + ROOM_BEHIND);
-        let bytes = self.recycled_bytes.lend(std::mem::replace(&mut self.bytes, room));
+        let room = self.recycled_bytes.vector();
+        let mut bytes = std::mem::replace(&mut self.bytes, room);
+        bytes.truncate(end);
+        let bytes = self.recycled_bytes.lend(bytes);
         Ok(match self.is_text {
             true => Arc::new(text::array(ends, bytes, nulls)?),
             false => Arc::new(BinaryArray::try_new(OffsetBuffer::new(ends), bytes, nulls)?),
