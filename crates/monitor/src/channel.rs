@@ -240,6 +240,7 @@ impl Channel {
             }
             Event::Gap(gap) => {
                 self.gaps.open(gap, at_ns, self.at_ms(at_ns));
+                self.packets.note_gap(gap);
                 ("gap", format!("{} lost from sequence number {}", gap.count, gap.first))
             }
             Event::Line(text) => ("line", text),

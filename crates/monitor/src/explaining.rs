@@ -136,7 +136,7 @@ impl Explaining {
     pub(crate) fn packet(
         &self,
         bytes: &[u8],
-        before: &[Box<[u8]>],
+        before: &[Arc<[u8]>],
         deadline: Deadline,
     ) -> Result<Explanation, String> {
         let explainer = self.explainer(deadline);
@@ -325,7 +325,7 @@ mod tests {
         let framing = Framing::default().reset(ResetPolicy::Template);
         let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
         let explaining = Explaining::new(set, decoding, framing).unwrap();
-        let before: Vec<Box<[u8]>> = before.iter().map(|bytes| (*bytes).into()).collect();
+        let before: Vec<Arc<[u8]>> = before.iter().map(|bytes| (*bytes).into()).collect();
         explaining.packet(packet, &before, Deadline::after(Duration::from_secs(60))).unwrap()
     }
 

@@ -1,18 +1,22 @@
 //! Packets kept for explanation, a bounded number of each kind.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde::Serialize;
+use tickwire_feed::arbiter::Gap;
 use tickwire_feed::framing::{Framer, Framing};
 use tickwire_feed::handler::Source;
 
-use crate::published::{PacketCopy, PacketKey, Why};
+use crate::published::{ArrivalPlace, PacketCopy, PacketKey, Why};
 
 /// Number of packets kept as the last ones.
 const RECENT_MAX: usize = 128;
 /// Number of packets kept because they failed or are near a failure or a gap: those of the gaps and events in the state, unless
 /// many come at once.
 const MARKED_MAX: usize = 1024;
+/// Number of gaps whose numbers are known as lost: more than have packets.
+const GAPS_MAX: usize = 1024;
 /// Most of these packets in a list.
 const LISTED_MARKED_MAX: usize = 256;
 
@@ -22,7 +26,8 @@ pub(crate) struct Packet {
     pub(crate) id: u64,
     pub(crate) received_ns: u64,
     pub(crate) source: Source,
-    pub(crate) bytes: Box<[u8]>,
+    place: ArrivalPlace,
+    pub(crate) bytes: Arc<[u8]>,
     /// Sequence numbers of its first and its last segment. Most packets have one segment.
     pub(crate) seq_nums: Option<(u64, u64)>,
     pub(crate) mark: Mark,
@@ -67,16 +72,31 @@ pub(crate) struct Packets {
     next_id: u64,
     recent: VecDeque<Packet>,
     marked: VecDeque<Packet>,
+    gaps: VecDeque<Gap>,
 }
 
 impl Packets {
     pub(crate) const fn new(framing: Option<Framing>) -> Self {
-        Self { framing, next_id: 1, recent: VecDeque::new(), marked: VecDeque::new() }
+        Self {
+            framing,
+            next_id: 1,
+            recent: VecDeque::new(),
+            marked: VecDeque::new(),
+            gaps: VecDeque::new(),
+        }
+    }
+
+    /// Records numbers that the handler has given up: it does not use packets with them that come later.
+    pub(crate) fn note_gap(&mut self, gap: Gap) {
+        if self.gaps.len() == GAPS_MAX {
+            self.gaps.pop_front();
+        }
+        self.gaps.push_back(gap);
     }
 
     /// Keeps a packet and returns its id. If an equal packet is already kept, returns the id of that one.
     pub(crate) fn add(&mut self, copy: PacketCopy) -> u64 {
-        let PacketCopy { received_ns, source, bytes, why } = copy;
+        let PacketCopy { received_ns, source, place, bytes, why } = copy;
         let seq_nums = self.seq_nums(&bytes);
         let mark = match why {
             Why::Failed { text, seq_num } if is_within(seq_num, seq_nums) => Mark::Failed(text),
@@ -84,7 +104,7 @@ impl Packets {
             Why::Recent => Mark::Recent,
         };
         let is_same = |packet: &&mut Packet| {
-            packet.received_ns == received_ns && packet.source == source && packet.bytes == bytes
+            packet.received_ns == received_ns && packet.source == source && *packet.bytes == *bytes
         };
         if let Some(known) = self.marked.iter_mut().rev().find(is_same) {
             if matches!(mark, Mark::Failed(_)) {
@@ -104,7 +124,8 @@ impl Packets {
         }
         let id = self.next_id;
         self.next_id += 1;
-        packets.push_back(Packet { id, received_ns, source, bytes, seq_nums, mark });
+        let bytes = bytes.into();
+        packets.push_back(Packet { id, received_ns, source, place, bytes, seq_nums, mark });
         id
     }
 
@@ -122,27 +143,55 @@ impl Packets {
         self.marked.iter().chain(&self.recent).find(|packet| packet.id == id)
     }
 
-    /// Returns copies of the kept packets before `packet` as far as their sequence numbers have no hole, the oldest first. A
-    /// packet of either line will do.
-    pub(crate) fn before(&self, packet: &Packet) -> Vec<Box<[u8]>> {
-        let is_same_feed = |other: &&Packet| {
-            std::mem::discriminant(&other.source) == std::mem::discriminant(&packet.source)
-        };
+    /// Returns the packets that the handler decoded before `packet`, the oldest first, back to the first one that is not kept
+    /// or not known for certain.
+    pub(crate) fn before(&self, packet: &Packet) -> Vec<Arc<[u8]>> {
         let mut found = Vec::new();
-        let mut first = packet.seq_nums.map(|(first, _)| first);
-        while let Some(wanted) = first.and_then(|first| first.checked_sub(1))
-            && found.len() < RECENT_MAX
+        let mut next = packet;
+        while found.len() < RECENT_MAX
+            && let Some(previous) = self.previous(next)
         {
-            let kept = self.marked.iter().chain(&self.recent).filter(is_same_feed);
-            let previous =
-                kept.filter(|kept| kept.seq_nums.is_some_and(|(_, last)| last == wanted));
-            // Numbers may begin anew: the packet that was received nearest in time is meant.
-            let nearest = previous.min_by_key(|kept| kept.received_ns.abs_diff(packet.received_ns));
-            first = nearest.and_then(|kept| kept.seq_nums).map(|(first, _)| first);
-            found.extend(nearest.map(|kept| kept.bytes.clone()));
+            found.push(previous.bytes.clone());
+            next = previous;
         }
         found.reverse();
         found
+    }
+
+    /// Returns the packet that the handler decoded before `next`; `None` if it is not kept or not known for certain.
+    fn previous(&self, next: &Packet) -> Option<&Packet> {
+        let wanted = next.seq_nums?.0.checked_sub(1)?;
+        let is_lost = |gap: &Gap| wanted.checked_sub(gap.first).is_some_and(|at| at < gap.count);
+        let is_incremental = matches!(next.source, Source::Incremental(_));
+        if is_incremental && self.gaps.iter().any(is_lost) {
+            return None;
+        }
+        let is_before = |kept: &&Packet| match (kept.source, next.source) {
+            // A packet of either line will do.
+            (Source::Incremental(_), Source::Incremental(_)) => {
+                kept.place.epoch == next.place.epoch
+            }
+            // Each line is decoded by itself as it arrives, and its numbers begin anew with each cycle.
+            (kept_of, next_of) => {
+                kept_of == next_of && kept.place.arrival + 1 == next.place.arrival
+            }
+        };
+        let has_number = |kept: &&Packet| kept.seq_nums.is_some_and(|(_, last)| last == wanted);
+        let kept = self.marked.iter().chain(&self.recent);
+        let copies: Vec<&Packet> = kept.filter(is_before).filter(has_number).collect();
+        let first = *copies.iter().min_by_key(|copy| copy.received_ns)?;
+        // The handler may have refused the first copy, so copies that differ leave open which one it decoded.
+        copies.iter().all(|copy| self.has_same_messages(copy, first)).then_some(first)
+    }
+
+    /// Returns whether two packets have the same bytes beside their preambles.
+    fn has_same_messages(&self, one: &Packet, other: &Packet) -> bool {
+        let Some(framing) = self.framing else { return one.bytes == other.bytes };
+        let mut framers = [Framer::new(framing), Framer::new(framing)];
+        let [of_one, of_other] = &mut framers;
+        let of_one = of_one.split(&one.bytes).map(|segment| segment.ok().map(|of| of.bytes));
+        let of_other = of_other.split(&other.bytes).map(|segment| segment.ok().map(|of| of.bytes));
+        of_one.eq(of_other)
     }
 
     /// Returns whether a packet that is near a gap or a fault is still kept.
@@ -206,7 +255,8 @@ mod tests {
 
     fn copy(received_ns: u64, why: Why) -> PacketCopy {
         let bytes = vec![0, 0, 0, received_ns as u8, 0, 0xC0].into();
-        PacketCopy { received_ns, source: Source::Incremental(Line::A), bytes, why }
+        let place = ArrivalPlace { epoch: 0, arrival: received_ns };
+        PacketCopy { received_ns, source: Source::Incremental(Line::A), place, bytes, why }
     }
 
     #[test]
@@ -240,6 +290,79 @@ mod tests {
         let last = packets.marked.back().unwrap();
         let numbers: Vec<u8> = packets.before(last).iter().map(|bytes| bytes[3]).collect();
         assert_eq!(numbers, [3, 4, 5]);
+    }
+
+    /// Returns the last bytes of the packets before the newest marked one.
+    fn before_last(packets: &Packets) -> Vec<u8> {
+        let last = packets.marked.back().unwrap();
+        packets.before(last).iter().filter_map(|bytes| bytes.last().copied()).collect()
+    }
+
+    /// A packet with a number and a last byte that tells it from others.
+    fn numbered(
+        received_ns: u64,
+        source: Source,
+        place: ArrivalPlace,
+        number: u8,
+        last: u8,
+    ) -> PacketCopy {
+        let bytes = vec![0, 0, 0, number, 0, 0xC0, last].into();
+        PacketCopy { received_ns, source, place, bytes, why: Why::Gap { first: 1 } }
+    }
+
+    #[test]
+    fn packets_of_an_earlier_epoch_are_not_before_one() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let source = Source::Incremental(Line::A);
+        let place = |epoch| ArrivalPlace { epoch, arrival: 0 };
+        packets.add(numbered(1, source, place(0), 1, 11));
+        packets.add(numbered(2, source, place(0), 2, 12));
+        // Number 1 of the new epoch is not kept.
+        packets.add(numbered(3, source, place(1), 2, 22));
+        packets.add(numbered(4, source, place(1), 3, 23));
+        assert_eq!(before_last(&packets), [22]);
+    }
+
+    #[test]
+    fn packets_of_a_snapshot_line_follow_those_of_the_same_line_and_cycle() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let place = |arrival| ArrivalPlace { epoch: 0, arrival };
+        let (a, b) = (Source::Snapshot(Line::A), Source::Snapshot(Line::B));
+        packets.add(numbered(1, a, place(1), 1, 11));
+        packets.add(numbered(2, a, place(2), 2, 12));
+        packets.add(numbered(3, b, place(1), 2, 22));
+        packets.add(numbered(4, a, place(3), 3, 13));
+        assert_eq!(before_last(&packets), [11, 12]);
+        // In the next cycle number 2 is not kept; those of the cycle before and of line B are others.
+        packets.add(numbered(5, a, place(6), 3, 33));
+        assert!(before_last(&packets).is_empty());
+    }
+
+    #[test]
+    fn of_equal_copies_one_is_before_and_of_differing_copies_none() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let (a, b) = (Source::Incremental(Line::A), Source::Incremental(Line::B));
+        let place = ArrivalPlace::default();
+        packets.add(numbered(1, a, place, 1, 11));
+        packets.add(numbered(2, b, place, 1, 11));
+        packets.add(numbered(3, a, place, 2, 12));
+        assert_eq!(before_last(&packets), [11]);
+        // The later copy is nearer in time to the next packet, but the handler had the first.
+        packets.add(numbered(4, b, place, 2, 22));
+        packets.add(numbered(5, a, place, 3, 13));
+        assert!(before_last(&packets).is_empty());
+    }
+
+    #[test]
+    fn a_packet_that_came_after_its_gap_was_declared_is_not_before_others() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let source = Source::Incremental(Line::A);
+        for (received_ns, number) in [(1, 1), (5, 2), (6, 3), (3, 4), (4, 5)] {
+            packets.add(numbered(received_ns, source, ArrivalPlace::default(), number, number));
+        }
+        assert_eq!(before_last(&packets), [1, 2, 3, 4]);
+        packets.note_gap(Gap { first: 2, count: 2 });
+        assert_eq!(before_last(&packets), [4]);
     }
 
     #[test]

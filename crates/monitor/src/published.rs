@@ -65,10 +65,20 @@ pub(crate) enum Why {
     Recent,
 }
 
+/// Place of a packet among those of its channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArrivalPlace {
+    /// Packets of different epochs do not continue each other, whatever their numbers are.
+    pub(crate) epoch: u64,
+    /// Number of the packet among those of its source, from 1 in the order of arrival.
+    pub(crate) arrival: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct PacketCopy {
     pub(crate) received_ns: u64,
     pub(crate) source: Source,
+    pub(crate) place: ArrivalPlace,
     pub(crate) bytes: Box<[u8]>,
     pub(crate) why: Why,
 }

@@ -2,6 +2,8 @@
 
 use tickwire_feed::handler::Source;
 
+use crate::published::ArrivalPlace;
+
 /// Number of packets kept.
 const PACKETS: usize = 64;
 /// Length of the longest packet that is kept: a jumbo frame.
@@ -13,12 +15,17 @@ pub(crate) struct Recent {
     slots: Vec<Slot>,
     next: usize,
     kept: u64,
+    /// Number of times that the packets from then on did not continue those before.
+    epoch: u64,
+    /// Number of packets of each source.
+    arrivals: [u64; 6],
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     received_ns: u64,
     source: Option<Source>,
+    place: ArrivalPlace,
     bytes: Vec<u8>,
 }
 
@@ -27,23 +34,34 @@ struct Slot {
 pub(crate) struct Kept<'r> {
     pub(crate) received_ns: u64,
     pub(crate) source: Source,
+    pub(crate) place: ArrivalPlace,
     pub(crate) bytes: &'r [u8],
 }
 
 impl Recent {
     pub(crate) fn new() -> Self {
-        Self { slots: (0..PACKETS).map(|_| Slot::default()).collect(), next: 0, kept: 0 }
+        let slots = (0..PACKETS).map(|_| Slot::default()).collect();
+        Self { slots, next: 0, kept: 0, epoch: 0, arrivals: [0; 6] }
+    }
+
+    /// Packets from now on do not continue those before.
+    pub(crate) fn begin_epoch(&mut self) {
+        self.epoch += 1;
     }
 
     /// Keeps a packet in place of the oldest one. Ignores a packet longer than a jumbo frame.
     #[inline]
     pub(crate) fn keep(&mut self, received_ns: u64, source: Source, packet: &[u8]) {
+        let arrival = &mut self.arrivals[index(source)];
+        *arrival += 1;
+        let place = ArrivalPlace { epoch: self.epoch, arrival: *arrival };
         if packet.len() > BYTES_MAX {
             return;
         }
         let Some(slot) = self.slots.get_mut(self.next) else { return };
         slot.received_ns = received_ns;
         slot.source = Some(source);
+        slot.place = place;
         slot.bytes.clear();
         slot.bytes.extend_from_slice(packet);
         self.next = (self.next + 1) % PACKETS;
@@ -65,9 +83,18 @@ impl Recent {
         let count = count.min(PACKETS);
         (0..count).filter_map(move |index| {
             let slot = self.slots.get((self.next + PACKETS - count + index) % PACKETS)?;
-            let Slot { received_ns, source, bytes } = slot;
-            Some(Kept { received_ns: *received_ns, source: (*source)?, bytes })
+            let Slot { received_ns, source, place, bytes } = slot;
+            Some(Kept { received_ns: *received_ns, source: (*source)?, place: *place, bytes })
         })
+    }
+}
+
+/// Returns the position of a source in an array of all.
+const fn index(source: Source) -> usize {
+    match source {
+        Source::Incremental(line) => line.index(),
+        Source::Snapshot(line) => 2 + line.index(),
+        Source::Definitions(line) => 4 + line.index(),
     }
 }
 
@@ -89,5 +116,24 @@ mod tests {
         assert!(recent.last(2).all(|kept| kept.bytes == [kept.received_ns as u8; 3]));
         recent.keep(100, Source::Incremental(Line::B), &[0; BYTES_MAX + 1]);
         assert_eq!((recent.count(), recent.last(1).next().unwrap().received_ns), (100, 99));
+    }
+
+    #[test]
+    fn packets_have_their_epoch_and_their_number_among_those_of_their_source() {
+        let mut recent = Recent::new();
+        let sources = [Source::Incremental, Source::Snapshot, Source::Definitions];
+        let sources: Vec<Source> =
+            sources.iter().flat_map(|of| [of(Line::A), of(Line::B)]).collect();
+        for _ in 0..2 {
+            sources.iter().for_each(|source| recent.keep(0, *source, &[0]));
+            recent.begin_epoch();
+        }
+        let places: Vec<_> =
+            recent.last(12).map(|kept| (kept.place.epoch, kept.place.arrival)).collect();
+        assert_eq!(places, [[(0, 1); 6], [(1, 2); 6]].concat());
+        // A packet that is too long to be kept counts too.
+        recent.keep(0, sources[0], &[0; BYTES_MAX + 1]);
+        recent.keep(0, sources[0], &[0]);
+        assert_eq!(recent.last(1).next().unwrap().place.arrival, 4);
     }
 }

@@ -100,15 +100,14 @@ impl Tap {
         self.recent.keep(received_ns, source, packet);
     }
 
-    /// Hands over an event; returns false if there were too many since the last publication.
+    /// Hands over an event; returns false if it was dropped.
     fn event(&mut self, event: Event) -> bool {
         if self.events >= EVENTS_MAX {
             self.wishes.count_dropped(1);
             return false;
         }
         self.events += 1;
-        self.send(Published::Event { at_ns: self.now_ns, event });
-        true
+        self.send(Published::Event { at_ns: self.now_ns, event })
     }
 
     /// Returns true if several packets may be handed over; limits how often that happens between two publications.
@@ -135,8 +134,8 @@ impl Tap {
     }
 
     fn copy(&self, kept: &Kept<'_>, why: Why) {
-        let &Kept { received_ns, source, bytes } = kept;
-        let copy = PacketCopy { received_ns, source, bytes: bytes.into(), why };
+        let &Kept { received_ns, source, place, bytes } = kept;
+        let copy = PacketCopy { received_ns, source, place, bytes: bytes.into(), why };
         self.send(Published::Packet(Box::new(copy)));
     }
 
@@ -147,6 +146,9 @@ impl Tap {
             for kept in self.recent.last(around) {
                 self.copy(&kept, Why::Gap { first: gap.first });
             }
+        } else {
+            // The monitor does not learn which numbers are lost, so nothing from before may explain later packets.
+            self.recent.begin_epoch();
         }
     }
 
@@ -155,6 +157,7 @@ impl Tap {
         self.reset_ns = Some(self.now_ns);
         // Gaps from before the reset are not replayed any more.
         self.replaying.clear();
+        self.recent.begin_epoch();
         self.event(Event::Reset { seq_num });
     }
 
@@ -315,7 +318,8 @@ fn publish_book(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::{Receiver, sync_channel};
+    use tickwire_feed::arbiter::Line;
     use tickwire_feed::market::{InstrumentKey, Instruments};
 
     #[test]
@@ -329,5 +333,37 @@ mod tests {
         assert_eq!(wishes.dropped(), 0);
         assert!(!tap.send(Published::Trades(vec![trade; 3])));
         assert_eq!(wishes.dropped(), 3);
+    }
+
+    /// Returns the epochs of the packets that the tap hands over around a gap.
+    fn epochs_around_gap(tap: &mut Tap, receiver: &Receiver<Published>) -> Vec<u64> {
+        while receiver.try_recv().is_ok() {}
+        tap.gap(Gap { first: 5, count: 1 });
+        let epoch = |published| match published {
+            Published::Packet(copy) => Some(copy.place.epoch),
+            _ => None,
+        };
+        receiver.try_iter().filter_map(epoch).collect()
+    }
+
+    #[test]
+    fn a_reset_or_a_gap_that_the_monitor_does_not_learn_of_begins_an_epoch() {
+        let (sender, receiver) = sync_channel(16);
+        let mut tap = Tap::new(sender, Arc::default(), Board::new());
+        let packet = |tap: &mut Tap| tap.packet(0, Source::Incremental(Line::A), &[0]);
+        packet(&mut tap);
+        tap.reset(1);
+        packet(&mut tap);
+        assert_eq!(epochs_around_gap(&mut tap, &receiver), [0, 1]);
+        // The monitor has learnt of that gap.
+        packet(&mut tap);
+        assert_eq!(epochs_around_gap(&mut tap, &receiver), [0, 1, 1]);
+        // Now the queue is full.
+        for _ in 0..16 {
+            assert!(tap.send(Published::Trades(Vec::new())));
+        }
+        tap.gap(Gap { first: 9, count: 1 });
+        packet(&mut tap);
+        assert_eq!(epochs_around_gap(&mut tap, &receiver), [0, 1, 1, 2]);
     }
 }
