@@ -37,18 +37,26 @@ struct Leaf {
 enum LeafRows {
     /// None yet.
     None,
-    /// This many with one value. The array has the first of them.
-    Same { value: OnlyValue, first: ArrayRef, count: usize },
+    /// This many with one value. The array has some of them.
+    Same { value: OnlyValue, some: ArrayRef, count: usize },
     /// In the writer.
     Written,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
+    /// Starts a file.
+    ///
+    /// # Errors
+    /// The schema has no columns, or Parquet has no type for one of them.
     pub(crate) fn new(
         out: W,
         schema: SchemaRef,
         properties: WriterProperties,
     ) -> Result<Self, ParquetError> {
+        if schema.fields().is_empty() {
+            let text = "a Parquet file has rows only in columns: expected at least one column";
+            return Err(ParquetError::General(text.to_owned()));
+        }
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties))?;
         let (file, factory) = writer.into_serialized_writer()?;
         Ok(Self { file, factory, schema, leaves: Vec::new(), rows: 0 })
@@ -57,7 +65,7 @@ impl<W: Write + Send> ParquetFile<W> {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         let mut from = 0;
         while from < batch.num_rows() {
-            if self.leaves.is_empty() {
+            if self.rows == 0 {
                 self.begin_group()?;
             }
             let count = (batch.num_rows() - from).min(GROUP_ROWS - self.rows);
@@ -111,7 +119,7 @@ impl<W: Write + Send> ParquetFile<W> {
 
     /// Ends the row group.
     pub(crate) fn flush(&mut self) -> Result<(), ParquetError> {
-        if self.leaves.is_empty() {
+        if self.rows == 0 {
             return Ok(());
         }
         let columns = self.file.schema_descr().columns().to_vec();
@@ -143,24 +151,30 @@ impl Leaf {
     fn append(&mut self, field: &Field, column: &ArrayRef) -> Result<(), ParquetError> {
         let only = match self.rows {
             LeafRows::Written => None,
+            // Another type is an error, which `write` returns.
+            _ if column.data_type() != field.data_type() => None,
             _ => OnlyValue::of(column),
         };
         match (&mut self.rows, only) {
-            (LeafRows::Same { value, count, .. }, Some(only)) if *value == only => {
+            (LeafRows::Same { value, some, count }, Some(only)) if *value == only => {
                 *count += column.len();
+                // The longer it is, the fewer writes a later value takes.
+                if column.len() > some.len() {
+                    *some = column.clone();
+                }
                 return Ok(());
             }
             (rows @ LeafRows::None, Some(value)) => {
-                *rows = LeafRows::Same { value, first: column.clone(), count: column.len() };
+                *rows = LeafRows::Same { value, some: column.clone(), count: column.len() };
                 return Ok(());
             }
             _ => {}
         }
         let before = std::mem::replace(&mut self.rows, LeafRows::Written);
-        if let LeafRows::Same { first, mut count, .. } = before {
+        if let LeafRows::Same { some, mut count, .. } = before {
             while count > 0 {
-                let rows = count.min(first.len());
-                self.write(field, &first.slice(0, rows))?;
+                let rows = count.min(some.len());
+                self.write(field, &some.slice(0, rows))?;
                 count -= rows;
             }
         }

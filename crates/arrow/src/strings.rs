@@ -87,7 +87,9 @@ impl Strings {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, end: usize) {
-        let room = end.max(2 * self.bytes.len()).max(self.recycled_bytes.room());
+        // Strings beyond the limit are refused.
+        let doubled = (2 * self.bytes.len()).min(BYTES_MAX);
+        let room = end.max(doubled).max(self.recycled_bytes.room());
         if self.bytes.is_empty() {
             // `vec![0; n]` takes zeroed pages from the system without clearing them again.
             self.bytes = vec![0; room];

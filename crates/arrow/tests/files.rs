@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::types::Int16Type;
 use arrow_array::{
     ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
-    StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    RecordBatchOptions, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_ipc::reader::FileReader;
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -217,6 +218,7 @@ fn columns_of_one_value_are_read_back() {
         (1, true, vec![8_192, 300, 8_192]),
         (2, false, vec![8_192, 1]),
         (2, true, vec![600_000, group - 600_001, 63, 5_000]),
+        (1, true, vec![1, 100_000, 1]),
     ] {
         let last = batches.len() - 1;
         let batches: Vec<RecordBatch> = batches
@@ -243,5 +245,30 @@ fn columns_of_one_value_are_read_back() {
             assert_eq!(least, (i64::MIN + 1).to_le_bytes());
             assert_eq!(statistics.null_count_opt(), Some(0));
         }
+    }
+}
+
+#[test]
+fn parquet_without_columns_is_refused() {
+    let schema = Arc::new(Schema::empty());
+    let rows = RecordBatchOptions::new().with_row_count(Some((1 << 20) + 1));
+    let batch = RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &rows).unwrap();
+    let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+    let error = writer.write(&batch).unwrap_err().to_string();
+    assert!(error.contains("expected at least one column"), "{error}");
+    assert!(writer.finish().is_err());
+}
+
+#[test]
+fn columns_of_another_type_are_refused() {
+    for (wanted, values) in
+        [(DataType::Utf8, [7, 7]), (DataType::Int64, [7, 7]), (DataType::Int64, [7, 8])]
+    {
+        let column: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));
+        let schema = Arc::new(Schema::new(vec![Field::new("a", wanted.clone(), false)]));
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+        let error = writer.write(&batch).unwrap_err().to_string();
+        assert!(error.contains("Int32"), "{wanted}: {error}");
     }
 }
