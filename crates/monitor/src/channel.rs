@@ -544,6 +544,11 @@ impl Channel {
         delays.chain(times).collect()
     }
 
+    /// Whether the handler's templates were replaced since the start.
+    pub(crate) fn has_other_templates(&self) -> bool {
+        self.counts.as_ref().is_some_and(|counts| counts.handler.replacements > 0)
+    }
+
     /// Whether the counters are from after `at_ns`.
     pub(crate) fn has_counts_after(&self, at_ns: u64) -> bool {
         self.counts.as_ref().is_some_and(|counts| counts.now_ns > at_ns)

@@ -26,6 +26,10 @@ const UNKNOWN_ENTRIES: &str = "This feed keeps dictionaries from packet to packe
                                is explained as if all entries were empty before it: values that refer to earlier packets \
                                differ or are errors.";
 
+/// Remark on a packet of a channel whose templates were replaced.
+const OTHER_TEMPLATES: &str = "The templates were replaced while the process ran. The packet is explained with those of its start: later packets \
+                               may have other fields and values.";
+
 /// How packets of a channel are decoded.
 #[derive(Clone, Debug)]
 pub struct Explaining {
@@ -45,6 +49,14 @@ pub struct Explanation {
     pub remark: Option<String>,
     /// The parts of the packet, in order.
     pub parts: Vec<PartState>,
+}
+
+impl Explanation {
+    /// Adds the remark that the handler has other templates by now.
+    pub(crate) fn warn_of_other_templates(&mut self) {
+        let remarks = [Some(OTHER_TEMPLATES.to_owned()), self.remark.take()];
+        self.remark = Some(remarks.into_iter().flatten().collect::<Vec<_>>().join(" "));
+    }
 }
 
 /// A part of a packet.

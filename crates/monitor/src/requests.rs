@@ -312,9 +312,10 @@ pub(crate) async fn packet(
         let packet = channel.packets.get(id)?;
         let summary = packet.summary(channel.description.epoch_ns);
         let before = channel.packets.before(packet);
-        Some((summary, packet.bytes.clone(), before, channel.description.explaining.clone()))
+        let explaining = channel.description.explaining.clone();
+        Some((summary, packet.bytes.clone(), before, explaining, channel.has_other_templates()))
     });
-    let (summary, bytes, before, explaining) = match found {
+    let (summary, bytes, before, explaining, has_other_templates) = match found {
         None => return no_channel(),
         Some(None) => return refused(StatusCode::NOT_FOUND, "the packet is not kept any more"),
         Some(Some(found)) => found,
@@ -323,7 +324,10 @@ pub(crate) async fn packet(
         return refused(StatusCode::NOT_FOUND, "packets of this channel cannot be explained");
     };
     let explain = move |deadline| {
-        let explanation = explaining.packet(&bytes, &before, deadline)?;
+        let mut explanation = explaining.packet(&bytes, &before, deadline)?;
+        if has_other_templates {
+            explanation.warn_of_other_templates();
+        }
         Ok(json!({"packet": summary, "explanation": explanation}))
     };
     shared.workshop.explain(explain).await

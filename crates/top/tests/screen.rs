@@ -94,6 +94,16 @@ fn keys_change_the_view_and_what_is_asked_for() {
     assert_eq!(app.detail_path(), Some(format!("/api/v1/packets/{id}?channel=feed")));
     app.set_detail(recorded()["packet"].clone());
     line_with(&screen(&app, 160), "template id");
+    let mut packet = recorded()["packet"].clone();
+    packet["explanation"]["remark"] = json!(format!("{}end.", "word ".repeat(60)));
+    app.set_detail(packet);
+    // The whole remark is above the packet.
+    for columns in [40, 160] {
+        let lines = screen(&app, columns);
+        let [end, packet] = ["end.", "Packet "]
+            .map(|text| lines.iter().position(|line| line.contains(text)).expect("it is shown"));
+        assert!(end < packet, "{}", lines.join("\n"));
+    }
     app.press(Keystroke::Escape);
     assert_eq!(app.detail_path().as_deref(), Some("/api/v1/packets?channel=feed"));
     for _ in 0..3 {

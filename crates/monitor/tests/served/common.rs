@@ -10,7 +10,8 @@ use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::Preset;
 use tickwire_feed::handler::{
-    Delivery, Dynamic, Fault, Handler, HandlerOptions, HandlerView, SeqNumField, Sink, Source,
+    Delivery, Dynamic, Fault, Handler, HandlerOptions, HandlerView, Replacement, SeqNumField,
+    SequenceSource, Sink, Source,
 };
 use tickwire_feed::market::NoBooks;
 use tickwire_feed::recovery::Recovery;
@@ -89,6 +90,18 @@ impl Feed {
         self.last_ns[line.index()] = now_ns;
         self.tap.packet(now_ns, source, &packet);
         self.handler.handle_packet(now_ns, source, &packet, &mut Tapped(&mut self.tap));
+    }
+
+    /// Replaces the templates; these take effect at the first packet that only they can decode.
+    pub fn replace_templates(&mut self, templates: &str) {
+        let program = Arc::new(Program::compile(TemplateSet::parse(templates).unwrap()).unwrap());
+        let reset = Preset::Cme.framing().reset_policy().into();
+        let decoding = DecoderOptions::default().reset(reset);
+        let engine = || {
+            Dynamic::new(Decoder::with_options(program.clone(), decoding), &SeqNumField::default())
+        };
+        let replacement = Replacement::new(engine, NoBooks, SequenceSource::Preamble);
+        self.handler.replace(replacement).unwrap();
     }
 
     /// Stops waiting for missing packets: declares the gap.

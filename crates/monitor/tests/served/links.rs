@@ -1,6 +1,6 @@
 //! Links from gaps and faults to packets, and what is told of packets that are gone.
 
-use crate::common::{feed, get, message, wait};
+use crate::common::{feed, get, message, wait, wait_while};
 use serde_json::{Value, json};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::{Fault, Source};
@@ -62,4 +62,26 @@ fn a_fault_whose_packet_was_not_kept_says_so() {
     let state = wait(served.server.address(), |state| event(state)["kind"] == "fault");
     let event = event(&state);
     assert_eq!((&event["packet"], &event["packet_status"]), (&Value::Null, &json!("not_kept")));
+}
+
+#[test]
+fn an_explanation_tells_that_the_templates_were_replaced() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    let newest = |address| get(address, "/api/v1/packets").json()["packets"][0]["id"].clone();
+    let remark = |id: &Value| {
+        let answer = get(address, &format!("/api/v1/packets/{id}")).json();
+        answer["explanation"]["remark"].clone()
+    };
+    // Packets are handed over from the first look on.
+    wait_while(address, || feed.publish(), |_| newest(address).is_u64());
+    assert_eq!(remark(&newest(address)), Value::Null);
+    feed.replace_templates(
+        r#"<templates><template name="U" id="2"><uInt32 name="m"/></template></templates>"#,
+    );
+    feed.receive(Line::A, 4, &[0xC0, 0x82, 0x84]);
+    feed.publish();
+    wait(address, |state| state["channels"][0]["messages"] == 4);
+    let remark = remark(&newest(address));
+    assert!(remark.as_str().is_some_and(|text| text.contains("replaced")), "{remark}");
 }

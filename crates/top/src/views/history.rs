@@ -41,13 +41,21 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     };
     all.truncate(usize::from(area.height / CHART_ROWS).max(1));
     let heights = vec![Constraint::Fill(1); all.len()];
+    let covered = covered(seconds);
     for (series, area) in all.into_iter().zip(Layout::vertical(heights).split(area).iter()) {
-        chart(&series, seconds.len(), frame, *area);
+        chart(&series, covered, frame, *area);
     }
 }
 
+/// Returns how many seconds passed from the first to the last one; some between may be missing.
+fn covered(seconds: &[Value]) -> u64 {
+    let [first, last] =
+        [seconds.first(), seconds.last()].map(|of| of.and_then(|of| of["t"].as_u64()));
+    last.unwrap_or(0).saturating_sub(first.unwrap_or(0)) + 1
+}
+
 /// Draws a series with its last and its greatest value; a column has the greatest value of its seconds.
-fn chart(series: &HourSeries, seconds: usize, frame: &mut Frame<'_>, area: Rect) {
+fn chart(series: &HourSeries, seconds: u64, frame: &mut Frame<'_>, area: Rect) {
     let HourSeries { title, values, is_time } = series;
     let shown = |value: Option<&u64>| {
         let value = Value::from(value.copied().unwrap_or(0));
@@ -128,6 +136,13 @@ fn of_topics(seconds: &[Value], topics: &Value) -> Vec<HourSeries> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_seconds_count_for_the_time_that_is_covered() {
+        let at = |t: u64| serde_json::json!({ "t": t });
+        assert_eq!(covered(&[at(100), at(101), at(109)]), 10);
+        assert_eq!(covered(&[at(7)]), 1);
+    }
 
     #[test]
     fn a_column_has_the_greatest_value_of_its_seconds() {

@@ -1,10 +1,10 @@
 //! The view of packets, and of one explained.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
-use ratatui::widgets::{Cell, Row};
+use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 use serde_json::Value;
 
 use super::{chosen, nothing, quiet, right, state_cell, table};
@@ -49,6 +49,18 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_stateful_widget(table("Packets", &names, &widths, rows), area, &mut chosen(app));
 }
 
+/// Draws a remark at the top; returns the area below it.
+fn below_remark(remark: &str, frame: &mut Frame<'_>, area: Rect) -> Rect {
+    // Words are not divided, so a line may be shorter than the area is wide.
+    let rows = remark.len() * 5 / 4 / usize::from(area.width).max(1) + 1;
+    let heights =
+        [Constraint::Length(u16::try_from(rows).unwrap_or(u16::MAX)), Constraint::Fill(1)];
+    let [top, below] = Layout::vertical(heights).areas(area);
+    let words = Paragraph::new(remark).wrap(Wrap { trim: true });
+    frame.render_widget(words.style(Color::Yellow), top);
+    below
+}
+
 /// Returns the number of lines of an explanation.
 pub(crate) fn explained_lines(detail: &Value) -> usize {
     let parts = list(&detail["explanation"]["parts"]);
@@ -56,6 +68,10 @@ pub(crate) fn explained_lines(detail: &Value) -> usize {
 }
 
 fn explained(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let area = match app.detail["explanation"]["remark"].as_str() {
+        Some(remark) => below_remark(remark, frame, area),
+        None => area,
+    };
     let mut rows = Vec::new();
     for part in list(&app.detail["explanation"]["parts"]) {
         let heading = match part["kind"].as_str() {
