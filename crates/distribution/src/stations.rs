@@ -131,13 +131,14 @@ pub(crate) enum Taken<'a> {
 }
 
 impl<P: Participant> Station<P> {
-    /// Passes the samples of one reader to `take`; `topic` is the index of this station.
+    /// Passes the samples of one reader to `take`; `topic` is the index of this station. Returns their number, with the
+    /// echoes of samples of other publishers.
     fn drain(&mut self, topic: usize, take: &mut dyn FnMut(Taken<'_>)) -> Result<usize, P::Error> {
         let Self {
             set, of, seq_num, reader, echo, echoes_of, echoes_of_others, unreadable, ..
         } = self;
         let mut count = 0;
-        for _ in 0..DRAINED_MAX {
+        while count < DRAINED_MAX {
             let Some(raw) = reader.take()? else { break };
             if !raw.info.has_data {
                 take(Taken::EndOfInstance { topic, info: raw.info });
@@ -150,6 +151,8 @@ impl<P: Participant> Station<P> {
             };
             if is_of_other(*echoes_of, &raw) {
                 *echoes_of_others += 1;
+                // More may follow: without it, a caller would take a batch of them for the end.
+                count += 1;
                 continue;
             }
             if let Some(echo) = echo {
@@ -285,8 +288,9 @@ impl<P: Participant> Stations<P> {
         Ok(())
     }
 
-    /// Waits at most `timeout` for samples and passes them to `take`. Returns their number. One call takes a limited
-    /// number of samples, so that the caller's loop can do other work.
+    /// Waits at most `timeout` for samples and passes them to `take`. Returns their number, with the echoes of samples of
+    /// other publishers, which are not passed on. One call takes a limited number of samples, so that the caller's loop
+    /// can do other work.
     ///
     /// # Errors
     /// Errors of the transport.

@@ -18,10 +18,13 @@ static BEFORE: OnceLock<CpuSet> = OnceLock::new();
 /// # Errors
 /// The operating system's error: the CPU does not exist, or this process may not use it.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
-    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
-    BEFORE.get_or_init(|| allowed);
+    let before = sched_getaffinity(Pid::from_raw(0));
+    let allowed = before.unwrap_or_default();
     let mut set = CpuSet::new();
     let pinned = set.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    if let (Ok(()), Ok(before)) = (pinned, before) {
+        BEFORE.get_or_init(|| before);
+    }
     pinned.map_err(|error| {
         let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or_default();
         let allowed: Vec<String> =
@@ -35,7 +38,7 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
 /// if none was.
 pub fn unpin_current_thread() {
     if let Some(before) = BEFORE.get() {
-        // It fails only if none of these CPUs may be used any more; then the thread stays where it is.
+        // It fails if none of these CPUs may be used any more; then the thread stays where it is.
         let _ = sched_setaffinity(Pid::from_raw(0), before);
     }
 }

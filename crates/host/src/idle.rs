@@ -6,6 +6,8 @@ use std::fs;
 const COMMAND_LINE: &str = "proc/cmdline";
 const DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
 const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
+/// The governor's name where the kernel does not let it be changed, as before Linux 5.9.
+const GOVERNOR_READ_ONLY: &str = "sys/devices/system/cpu/cpuidle/current_governor_ro";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 
 /// What a machine's CPUs do when they are idle. Its text, such as "haltpoll, guest_halt_poll_ns 0", belongs beside every
@@ -49,7 +51,7 @@ impl IdleSetting {
             return Self::Poll;
         }
         let Some(driver) = text_of(DRIVER) else { return Self::Unknown };
-        let governor = text_of(GOVERNOR);
+        let governor = text_of(GOVERNOR).or_else(|| text_of(GOVERNOR_READ_ONLY));
         let poll_ns = text_of(HALT_POLL).and_then(|text| text.parse().ok());
         // Halt polling is the governor's; the driver of the same name only halts.
         match (driver.as_str(), governor.as_deref(), poll_ns) {
@@ -87,7 +89,7 @@ pub fn idle_setting() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMAND_LINE, DRIVER, GOVERNOR, HALT_POLL, IdleSetting};
+    use super::{COMMAND_LINE, DRIVER, GOVERNOR, GOVERNOR_READ_ONLY, HALT_POLL, IdleSetting};
 
     /// Returns the setting of a machine with these files.
     fn of(files: &[(&str, &str)]) -> String {
@@ -113,6 +115,8 @@ mod tests {
             of(&[(DRIVER, "intel_idle"), (HALT_POLL, "200000")]),
             "intel_idle, governor unknown"
         );
+        let old = [(DRIVER, "haltpoll"), (GOVERNOR_READ_ONLY, "haltpoll"), (HALT_POLL, "200000")];
+        assert_eq!(of(&old), "haltpoll, guest_halt_poll_ns 200000");
         assert_eq!(of(&[(GOVERNOR, "menu")]), "unknown", "the driver cannot be read");
         assert_eq!(of(&[(DRIVER, "haltpoll"), (COMMAND_LINE, "quiet idle=poll")]), "idle=poll");
     }

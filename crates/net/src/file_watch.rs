@@ -253,6 +253,13 @@ mod tests {
         path
     }
 
+    /// Writes the file at once: written in place it would be empty for a moment, and the watch might read it then.
+    fn replace(path: &Path, content: &[u8]) {
+        let new = path.with_extension("new");
+        std::fs::write(&new, content).unwrap();
+        std::fs::rename(&new, path).unwrap();
+    }
+
     fn watch(path: &Path, current: &[u8]) -> FileWatch<String, String> {
         watch_all(&[(path, current)])
     }
@@ -283,16 +290,16 @@ mod tests {
         let watch = watch(&path, b"old");
         std::thread::sleep(5 * TICK);
         assert!(watch.poll().is_none(), "nothing has changed");
-        std::fs::write(&path, b"new").unwrap();
+        replace(&path, b"new");
         assert_eq!(wait(&watch), Ok("new".to_owned()));
-        std::fs::write(&path, b"bad").unwrap();
+        replace(&path, b"bad");
         assert_eq!(wait(&watch), Err("is bad".to_owned()));
-        std::fs::write(&path, b"0123456789x").unwrap();
+        replace(&path, b"0123456789x");
         assert!(wait(&watch).unwrap_err().contains("longer than 10 bytes"));
         // Removed and rewritten, as editors do.
         std::fs::remove_file(&path).unwrap();
         std::thread::sleep(3 * TICK);
-        std::fs::write(&path, b"newer").unwrap();
+        replace(&path, b"newer");
         assert_eq!(wait(&watch), Ok("newer".to_owned()));
         std::thread::sleep(5 * TICK);
         assert!(watch.poll().is_none());
@@ -305,11 +312,11 @@ mod tests {
         for round in 0..5 {
             let content = format!("new{round} ");
             for path in [&one, &two] {
-                std::fs::write(path, &content).unwrap();
+                replace(path, content.as_bytes());
             }
             assert_eq!(wait(&watch), Ok(content.repeat(2)));
         }
-        std::fs::write(&two, b"last").unwrap();
+        replace(&two, b"last");
         assert_eq!(wait(&watch), Ok("new4 last".to_owned()));
     }
 
@@ -318,11 +325,11 @@ mod tests {
         let [stays, goes] = ["stays", "goes"].map(|name| file(name, b"old "));
         let watch = watch_all(&[(&stays, b"old "), (&goes, b"old ")]);
         std::fs::remove_file(&goes).unwrap();
-        std::fs::write(&stays, b"new ").unwrap();
+        replace(&stays, b"new ");
         assert!(wait(&watch).unwrap_err().contains(&goes.display().to_string()));
         std::thread::sleep(2 * MISSING_LOOKS * TICK);
         assert!(watch.poll().is_none());
-        std::fs::write(&goes, b"back").unwrap();
+        replace(&goes, b"back");
         assert_eq!(wait(&watch), Ok("new back".to_owned()));
     }
 
@@ -339,7 +346,7 @@ mod tests {
         let prepare = |contents: &[&[u8]]| Ok::<_, String>(contents.concat());
         let files = [(path.clone(), b"old".to_vec())];
         let watch = FileWatch::start(files, 10, interval, prepare).unwrap();
-        std::fs::write(&path, b"new").unwrap();
+        replace(&path, b"new");
         watch.look_now();
         let begun = Instant::now();
         let found = loop {

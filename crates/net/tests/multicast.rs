@@ -3,8 +3,7 @@
 mod support;
 
 use std::net::Ipv4Addr;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use support::{endpoint, receive};
 use tickwire_net::multicast::{
@@ -191,26 +190,4 @@ fn errors_name_the_address_and_what_was_tried() {
     let (sender, _) = open(endpoint(), ReceiverOptions::default());
     let error = sender.send(&vec![0; 70_000]).unwrap_err();
     assert_eq!(error.action, Action::Send);
-}
-
-#[test]
-fn a_receiver_sleeps_in_the_call_that_receives() {
-    let (sender, mut receiver) = open(endpoint(), ReceiverOptions::default());
-    let mut times = clock::KernelTimes::new();
-    let begun = Instant::now();
-    let timeout = Duration::from_millis(20);
-    assert_eq!(receiver.fill_waiting(timeout, &mut times).unwrap(), Some(0));
-    assert!(begun.elapsed() >= timeout - Duration::from_millis(1), "{:?}", begun.elapsed());
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(50));
-            sender.send(b"packet").unwrap();
-        });
-        // It does not wait for a full batch, nor for the whole time.
-        assert_eq!(receiver.fill_waiting(PATIENCE, &mut times).unwrap(), Some(1));
-    });
-    assert_eq!(receiver.take().unwrap().bytes.len(), 6);
-    assert!(begun.elapsed() < PATIENCE);
-    // Other calls still do not wait.
-    assert_eq!(receiver.fill(&mut times).unwrap(), 0);
 }

@@ -29,6 +29,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Polls between two readings of the clock in a spinning wait.
 const POLLS_PER_CLOCK: u32 = 64;
+/// Most words of a sample, with its header, that a waiting reader fetches at once: 8 cache lines. More would fill the CPU's
+/// cache at each poll, and take the lines of a long sample from the writer that is storing it.
+const PREFETCHED_WORDS_MAX: usize = 64;
 
 /// The sample at which a reader starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -341,13 +344,11 @@ impl Reader {
         lock >= cell::written(self.cursor.next)
     }
 
-    /// Fetches the cache lines of the next sample, all at once; without it, they would be fetched only once the lock has
-    /// arrived.
+    /// Fetches the first cache lines of the next sample, all at once; without it, they would be fetched only once the lock
+    /// has arrived.
     fn prefetch(&self) {
-        self.ring.prefetch(
-            self.geometry.slot(self.cursor.next),
-            Geometry::words_of(self.buffer.bytes().len()),
-        );
+        let words = Geometry::words_of(self.buffer.bytes().len()).min(PREFETCHED_WORDS_MAX);
+        self.ring.prefetch(self.geometry.slot(self.cursor.next), words);
     }
 
     #[inline]

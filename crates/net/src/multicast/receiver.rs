@@ -203,37 +203,9 @@ impl Receiver {
     /// # Errors
     /// [`Action::Receive`] with the operating system's error.
     pub fn fill(&mut self, times: &mut KernelTimes) -> Result<usize, Error> {
-        let asked_ns = monotonic_ns();
-        let received = self.packets.receive();
-        self.take_batch(received, asked_ns, times)
-    }
-
-    /// Like [`fill`](Self::fill), but sleeps until packets arrive, for `timeout` at most, which the
-    /// kernel rounds up to its tick (1 to 10 ms); also returns 0 if a signal arrives. `None` if the
-    /// back end cannot: then wait with a [`Poller`](super::Poller), or with [`wait_readable`].
-    ///
-    /// # Errors
-    /// As [`fill`](Self::fill).
-    pub fn fill_waiting(
-        &mut self,
-        timeout: Duration,
-        times: &mut KernelTimes,
-    ) -> Result<Option<usize>, Error> {
-        // Before the wait: everything that had arrived by then is in the batch, unless it is full.
-        let asked_ns = monotonic_ns();
-        let received = self.packets.receive_waiting(timeout);
-        received.map(|received| self.take_batch(received, asked_ns, times)).transpose()
-    }
-
-    /// Takes over the batch that was received by a call at `asked_ns`.
-    fn take_batch(
-        &mut self,
-        received: io::Result<usize>,
-        asked_ns: u64,
-        times: &mut KernelTimes,
-    ) -> Result<usize, Error> {
         self.next = 0;
-        self.count = match received {
+        let asked_ns = monotonic_ns();
+        self.count = match self.packets.receive() {
             Ok(count) => count,
             Err(error) if is_nothing_there(&error) => 0,
             Err(source) => {

@@ -98,12 +98,7 @@ impl Ring {
     }
 
     /// Receives at most `limit` datagrams.
-    fn receive(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        limit: usize,
-        flags: libc::c_int,
-    ) -> io::Result<usize> {
+    fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
         let limit = limit.min(BATCH_MAX);
         // SAFETY: `headers` holds BATCH_MAX headers, and `limit` is not above that. Each has its own vector, slot and control room with
         // their true lengths, set up in `new`; all live as long as `self`, which is borrowed mutably, so
@@ -114,7 +109,7 @@ impl Ring {
                 socket.as_raw_fd(),
                 (&raw mut (*self.arguments.as_ptr()).headers).cast(),
                 limit as libc::c_uint,
-                flags as _,
+                libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
         };
@@ -174,27 +169,8 @@ impl Batch {
     /// Receives the datagrams that have arrived, at most `limit`, without waiting. Returns their
     /// number.
     pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
-        self.receive_by(socket, limit, libc::MSG_DONTWAIT)
-    }
-
-    /// Like [`receive`](Self::receive), but sleeps until a datagram arrives or the socket's receive
-    /// timeout has passed.
-    pub(super) fn receive_waiting(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        limit: usize,
-    ) -> io::Result<usize> {
-        self.receive_by(socket, limit, libc::MSG_WAITFORONE)
-    }
-
-    fn receive_by(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        limit: usize,
-        flags: libc::c_int,
-    ) -> io::Result<usize> {
         self.ring.reset(mem::take(&mut self.received));
-        self.received = self.ring.receive(socket, limit, flags)?;
+        self.received = self.ring.receive(socket, limit)?;
         for (index, meta) in self.metas.iter_mut().enumerate().take(self.received) {
             let Some((header, Control(controls))) = self.ring.header(index) else { break };
             *meta = Meta {

@@ -17,7 +17,6 @@ pub mod xdp;
 use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// Most datagrams received by one call.
 pub const BATCH_MAX: usize = 32;
@@ -46,14 +45,6 @@ pub trait Packets: fmt::Debug + Send {
     /// # Errors
     /// The operating system's error; `WouldBlock` if nothing has arrived.
     fn receive(&mut self) -> io::Result<usize>;
-
-    /// Like [`receive`](Self::receive), but sleeps until a datagram arrives, for `timeout` at most,
-    /// which the kernel rounds up to its tick (1 to 10 ms). Waking up takes one system call less
-    /// than waiting for the [`descriptor`](Self::descriptor) first. `None` if the back end has
-    /// several descriptors to wait for.
-    fn receive_waiting(&mut self, _timeout: Duration) -> Option<io::Result<usize>> {
-        None
-    }
 
     /// Returns the metadata of a datagram of the last batch.
     fn meta(&self, index: usize) -> Option<&Meta>;

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -22,8 +21,6 @@ pub struct SocketPackets {
     asked: usize,
     next_asked: usize,
     receive_buffer_bytes: usize,
-    /// The socket's receive timeout; `None` until the first wait.
-    timeout: Option<Duration>,
 }
 
 impl SocketPackets {
@@ -47,7 +44,6 @@ impl SocketPackets {
             asked: BATCH_MAX,
             next_asked: BATCH_MAX,
             receive_buffer_bytes: given,
-            timeout: None,
         })
     }
 
@@ -91,19 +87,6 @@ impl Packets for SocketPackets {
         count == self.asked
     }
 
-    fn receive_waiting(&mut self, timeout: Duration) -> Option<io::Result<usize>> {
-        if self.timeout != Some(timeout) {
-            if let Err(error) = self.socket.set_read_timeout(Some(timeout)) {
-                return Some(Err(error));
-            }
-            self.timeout = Some(timeout);
-        }
-        self.asked = self.next_asked.min(self.batch_max);
-        let received = self.batch.receive_waiting(self.socket.as_fd(), self.asked);
-        self.adapt(&received);
-        Some(received)
-    }
-
     fn meta(&self, index: usize) -> Option<&Meta> {
         self.batch.meta(index)
     }
@@ -122,6 +105,7 @@ fn configure(socket: &Socket, endpoint: Endpoint, options: ReceiverOptions) -> i
     // Any number of sockets may receive a group. With two sockets on a port of a host, one would
     // receive nothing, so the second is refused.
     socket.set_reuse_address(endpoint.group.is_multicast())?;
+    socket.set_nonblocking(true)?;
     // Without this option a socket receives every group that any process of this host has joined.
     socket.set_multicast_all_v4(false)?;
     setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;

@@ -1,7 +1,5 @@
 //! The sockets of one channel, merged by the kernel's times.
 
-use std::time::Duration;
-
 use tickwire_feed::handler::{PacketHandler, Source};
 
 use super::Taking;
@@ -41,13 +39,6 @@ impl Socket {
         self.is_ready = false;
         self.asked_ns = self.receiver.asked_ns();
         Ok(())
-    }
-
-    /// As [`fill`](Self::fill), but waits for packets; false if the receiver cannot.
-    fn fill_waiting(&mut self, taking: &mut Taking, timeout: Duration) -> Result<bool, Error> {
-        let filled = self.receiver.fill_waiting(timeout, &mut taking.times)?;
-        self.asked_ns = self.receiver.asked_ns();
-        Ok(filled.is_some())
     }
 
     /// Records that the socket was empty at `looked_ns`.
@@ -97,19 +88,6 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
 
     pub(super) fn set_all_ready(&mut self) {
         self.sockets.iter_mut().for_each(|socket| socket.is_ready = true);
-    }
-
-    /// Waits for packets in the call that receives them, if this channel has one socket whose receiver
-    /// can; returns false otherwise.
-    pub(super) fn wait_receiving(
-        &mut self,
-        taking: &mut Taking,
-        timeout: Duration,
-    ) -> Result<bool, Error> {
-        match &mut self.sockets[..] {
-            [socket] => socket.fill_waiting(taking, timeout),
-            _ => Ok(false),
-        }
     }
 
     /// Passes on the packets that have arrived. Sockets that are not ready were empty at

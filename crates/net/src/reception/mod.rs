@@ -26,9 +26,6 @@ use crate::{Error, Stop};
 /// Longest single wait, so that a stop is noticed.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 
-/// Longest tick of the kernel's timer, by which a rough wait may be too long.
-const TICK_MAX: Duration = Duration::from_millis(10);
-
 /// Least time between two calls of the observer while packets arrive, in nanoseconds.
 const OBSERVE_NS: u64 = 100_000_000;
 
@@ -192,8 +189,8 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         while !stop.is_set() {
             // Taken before the wait: a socket that is not ready after it was empty at this time.
             let polled_ns = monotonic_ns();
-            let pause = if is_idle { self.pause(polled_ns) } else { Pause::Look };
-            self.poll(pause)?;
+            let timeout = if is_idle { self.timeout(polled_ns) } else { Duration::ZERO };
+            self.poll(timeout)?;
             let packets = self.taking.packets;
             is_idle = self.hand_on(polled_ns)?;
             if self.taking.packets != packets {
@@ -211,20 +208,9 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
         Ok(())
     }
 
-    /// Waits, then marks the readable sockets. One socket alone is received from in the same call.
-    fn poll(&mut self, pause: Pause) -> Result<(), Error> {
-        if pause == Pause::Rough
-            && let [channel] = &mut self.channels[..]
-            && channel.wait_receiving(&mut self.taking, WAIT_MAX)?
-        {
-            return Ok(());
-        }
-        let timeout = match pause {
-            Pause::Look => Duration::ZERO,
-            Pause::Precise(timeout) => timeout,
-            Pause::Rough => WAIT_MAX,
-        };
-        let is_spinning = pause == Pause::Look && self.waiting.wait() != Wait::Block;
+    /// Waits, then marks the readable sockets.
+    fn poll(&mut self, timeout: Duration) -> Result<(), Error> {
+        let is_spinning = timeout.is_zero() && self.waiting.wait() != Wait::Block;
         if is_spinning && self.sockets <= SPIN_DIRECTLY_MAX {
             self.channels.iter_mut().for_each(Channel::set_all_ready);
             return Ok(());
@@ -248,28 +234,14 @@ impl<H: PacketHandler<S>, S> Reception<H, S> {
     }
 
     /// Returns how long to wait for packets.
-    fn pause(&mut self, now_ns: u64) -> Pause {
+    fn timeout(&mut self, now_ns: u64) -> Duration {
         if self.waiting.next(|| now_ns) == Step::Look {
-            return Pause::Look;
+            return Duration::ZERO;
         }
         let due_ns = self.channels.iter().filter_map(|channel| channel.handler.poll_timeout());
-        let left = due_ns.min().map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
-        match left {
-            Some(left) if left < WAIT_MAX + TICK_MAX => Pause::Precise(left),
-            _ => Pause::Rough,
-        }
+        let left_ns = due_ns.min().map(|due_ns| due_ns.saturating_sub(now_ns));
+        left_ns.map_or(WAIT_MAX, Duration::from_nanos).min(WAIT_MAX)
     }
-}
-
-/// How long to wait for packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pause {
-    /// Not at all.
-    Look,
-    /// Until a timer is due.
-    Precise(Duration),
-    /// For [`WAIT_MAX`] and up to a tick more: no timer is due by then.
-    Rough,
 }
 
 /// Identifies a socket of a channel in events.

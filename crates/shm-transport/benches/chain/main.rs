@@ -24,7 +24,9 @@ use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::KernelTimes;
 use tickwire_host::idle_setting;
-use tickwire_net::multicast::{Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions};
+use tickwire_net::multicast::{
+    Endpoint, Receiver, ReceiverOptions, Sender, SenderOptions, wait_readable,
+};
 use tickwire_shm::ReaderWait;
 use tickwire_shm_transport::{ShmConfig, ShmParticipant, ShmRawReader};
 
@@ -297,12 +299,13 @@ impl Run<'_> {
         is_ready.wait();
         let mut times = KernelTimes::new();
         while !self.over.load(Ordering::Relaxed) {
-            let filled = match spins {
-                true => receiver.fill(&mut times).map(Some),
-                // As a reception with one socket.
-                false => receiver.fill_waiting(Duration::from_millis(20), &mut times),
-            };
-            filled.expect("a socket").expect("sockets can wait");
+            if receiver.fill(&mut times).expect("a socket") == 0 {
+                if !spins {
+                    let receivers = std::slice::from_ref(&receiver);
+                    wait_readable(receivers, Duration::from_millis(20)).expect("a socket");
+                }
+                continue;
+            }
             while let Some(datagram) = receiver.take() {
                 let stamp_ns = datagram.received_unix_ns;
                 each(datagram.bytes, &mut decoder, &mut filler, |mut filled| {

@@ -37,7 +37,11 @@ fn idle(machine: &Machine) -> Finding {
                 "idle virtual CPUs look for work for that long before they halt",
             );
         }
-        IdleSetting::Driver { driver, .. } if driver == "haltpoll" => {
+        IdleSetting::Driver { driver, governor } if driver == "haltpoll" => {
+            if governor.as_deref().is_none_or(|governor| governor == "haltpoll") {
+                let reason = "whether idle virtual CPUs look for work before they halt";
+                return Finding::unknown(name, reason, format!("cat /{HALT_POLL}, as root"));
+            }
             // The driver itself only halts; polling is its governor's.
             let governor = format!("/{CPU}/cpuidle/current_governor");
             let change =

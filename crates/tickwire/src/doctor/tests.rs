@@ -62,6 +62,10 @@ fn a_guest_that_halts_at_once_is_told_what_it_costs() {
     let Finding { effect, found, change, .. } = guest("menu", "200000", "quiet");
     assert_eq!((effect, found.as_str()), (LatencyEffect::Costs, "haltpoll, governor menu"));
     assert!(change.contains("echo haltpoll > /sys/devices/system/cpu/cpuidle/"), "{change}");
+    // Whether it polls is unknown without the governor or the parameter.
+    for files in [vec![(IDLE, "haltpoll")], vec![(IDLE, "haltpoll"), (GOVERNOR, "haltpoll")]] {
+        assert_eq!(Tree::new(&files).finding("idle CPUs").effect, LatencyEffect::Unknown);
+    }
 }
 
 #[test]
