@@ -22,7 +22,7 @@ pub struct Ticket {
 pub struct LogonAttempt<'a> {
     /// The session that the Logon is for.
     pub id: &'a SessionId,
-    /// The session's configuration.
+    /// The session's configuration, which has the same id.
     pub config: &'a Config,
     /// The Logon.
     pub message: Message<'a, 'a>,

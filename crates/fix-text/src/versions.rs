@@ -1,27 +1,41 @@
 //! Dictionaries for reading a message.
 
 use crate::names::Names;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use tickwire_fix::dictionary::shipped;
 use tickwire_fix::{Dictionary, Message, Tag};
+
+/// The shipped dictionaries, shared by all `Versions`.
+static BUILT_IN: [OnceLock<Dictionary>; shipped::ALL.len()] =
+    [const { OnceLock::new() }; shipped::ALL.len()];
+
+/// For unknown versions.
+static EMPTY: LazyLock<Dictionary> = LazyLock::new(|| parsed("<fix major='0' minor='0'/>"));
 
 /// The dictionaries: those that the user has named, or the shipped ones, parsed on demand.
 #[derive(Debug, Default)]
 pub struct Versions {
     named: Option<NamedDictionaries>,
-    built_in: [OnceLock<Dictionary>; shipped::ALL.len()],
-    /// For unknown versions.
-    empty: OnceLock<Dictionary>,
 }
 
 /// Dictionaries that replace the shipped ones.
 #[derive(Debug)]
 struct NamedDictionaries {
     session: Arc<Dictionary>,
-    /// Application messages by ApplVerID.
-    by_version: Vec<(Vec<u8>, Arc<Dictionary>)>,
-    /// For messages that name no version.
-    application: Arc<Dictionary>,
+    application: NamedApplications,
+}
+
+/// Dictionaries of application messages.
+#[derive(Debug)]
+enum NamedApplications {
+    /// One for all messages.
+    One(Arc<Dictionary>),
+    ByVersion {
+        /// By ApplVerID.
+        dictionaries: Vec<(Vec<u8>, Arc<Dictionary>)>,
+        /// ApplVerID of messages that name none.
+        default: Option<Vec<u8>>,
+    },
 }
 
 impl Versions {
@@ -35,21 +49,25 @@ impl Versions {
             None if application.header().is_empty() => Arc::new(parsed(&shipped::FIXT11)),
             None => application.clone(),
         };
-        Self::by_version(session, Vec::new(), application)
+        Self::one(session, application)
     }
 
-    /// Uses `session` for header, trailer and session messages. Application messages that name a
-    /// version use its dictionary in `by_version` (by ApplVerID), else the shipped one; other
-    /// messages use `application`, as do all if `by_version` is empty.
+    /// Uses `session` for header, trailer and session messages, and `application` for all others.
+    pub fn one(session: Arc<Dictionary>, application: Arc<Dictionary>) -> Self {
+        let application = NamedApplications::One(application);
+        Self { named: Some(NamedDictionaries { session, application }) }
+    }
+
+    /// Uses `session` for header, trailer and session messages. Application messages use the
+    /// dictionary of their ApplVerID, or of `default` if they name none; FIX Latest (10) uses that of
+    /// FIX 5.0 SP2 (9). Versions without a dictionary use the shipped one.
     pub fn by_version(
         session: Arc<Dictionary>,
-        by_version: Vec<(Vec<u8>, Arc<Dictionary>)>,
-        application: Arc<Dictionary>,
+        dictionaries: Vec<(Vec<u8>, Arc<Dictionary>)>,
+        default: Option<Vec<u8>>,
     ) -> Self {
-        Self {
-            named: Some(NamedDictionaries { session, by_version, application }),
-            ..Self::default()
-        }
+        let application = NamedApplications::ByVersion { dictionaries, default };
+        Self { named: Some(NamedDictionaries { session, application }) }
     }
 
     /// Returns the names for a message; empty for an unknown version.
@@ -61,10 +79,7 @@ impl Versions {
     /// DefaultApplVerID; empty for an unknown version.
     pub fn names_of(&self, begin_string: &[u8], application: Option<&[u8]>) -> Names<'_> {
         let found = self.of_version(begin_string, application);
-        let (session, application) = found.unwrap_or_else(|| {
-            let empty = self.empty.get_or_init(|| parsed("<fix major='0' minor='0'/>"));
-            (empty, empty)
-        });
+        let (session, application) = found.unwrap_or((&EMPTY, &EMPTY));
         Names { session, application }
     }
 
@@ -83,27 +98,37 @@ impl Versions {
         application: Option<&[u8]>,
     ) -> Option<(&Dictionary, &Dictionary)> {
         if let Some(named) = &self.named {
-            let asked = application.filter(|_| !named.by_version.is_empty());
-            let Some(asked) = asked else { return Some((&named.session, &named.application)) };
-            let found = named.by_version.iter().find(|(version, _)| version == asked);
-            let found = match found {
-                Some((_, found)) => found,
-                None => self.built_in(shipped_name(Some(asked)))?,
-            };
-            return Some((&named.session, found));
+            return Some((&named.session, named.application.of_version(application)?));
         }
         if begin_string != b"FIXT.1.1" {
             let name = String::from_utf8_lossy(begin_string).replace('.', "");
-            let found = self.built_in(&name)?;
+            let found = built_in(&name)?;
             return Some((found, found));
         }
-        Some((self.built_in("FIXT11")?, self.built_in(shipped_name(application))?))
+        Some((built_in("FIXT11")?, built_in(shipped_name(application))?))
     }
+}
 
-    fn built_in(&self, name: &str) -> Option<&Dictionary> {
-        let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
-        Some(self.built_in[index].get_or_init(|| parsed(shipped::ALL[index].1)))
+impl NamedApplications {
+    /// Returns the dictionary of an ApplVerID.
+    fn of_version(&self, asked: Option<&[u8]>) -> Option<&Dictionary> {
+        let (dictionaries, default) = match self {
+            Self::One(dictionary) => return Some(dictionary),
+            Self::ByVersion { dictionaries, default } => (dictionaries, default),
+        };
+        let wanted = match asked.or(default.as_deref()) {
+            Some(b"10") => Some(&b"9"[..]),
+            wanted => wanted,
+        };
+        let found = dictionaries.iter().find(|(version, _)| Some(&version[..]) == wanted);
+        found.map(|(_, found)| &**found).or_else(|| built_in(shipped_name(wanted)))
     }
+}
+
+/// Returns the shipped dictionary with this name.
+fn built_in(name: &str) -> Option<&'static Dictionary> {
+    let index = shipped::ALL.iter().position(|(known, _)| *known == name)?;
+    Some(BUILT_IN[index].get_or_init(|| parsed(shipped::ALL[index].1)))
 }
 
 /// Returns the name of the shipped dictionary of an ApplVerID.
@@ -129,4 +154,51 @@ fn version_of<'b>(message: &Message<'b, '_>) -> Option<&'b [u8]> {
 /// Parses a dictionary of the product, whose tests parse it too.
 fn parsed(text: &str) -> Dictionary {
     Dictionary::parse_quickfix(text).expect("a right dictionary")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(name: &str) -> Arc<Dictionary> {
+        let xml = format!(
+            "<fix major='5' minor='0'><header/><trailer/><components/><messages/>\
+             <fields><field number='5001' name='{name}' type='INT'/></fields></fix>"
+        );
+        Arc::new(parsed(&xml))
+    }
+
+    #[test]
+    fn messages_use_the_dictionary_of_their_version() {
+        let dictionaries = vec![(b"7".to_vec(), own("Seven")), (b"9".to_vec(), own("Nine"))];
+        let versions = |default: Option<&str>| {
+            let default = default.map(|version| version.as_bytes().to_vec());
+            Versions::by_version(own("Session"), dictionaries.clone(), default)
+        };
+        for (default, asked, name) in [
+            (Some("9"), None, Some("Nine")),
+            (Some("10"), None, Some("Nine")),
+            (Some("7"), None, Some("Seven")),
+            (Some("7"), Some("9"), Some("Nine")),
+            (Some("7"), Some("10"), Some("Nine")),
+            (Some("9"), Some("7"), Some("Seven")),
+            // The shipped dictionaries.
+            (Some("6"), None, None),
+            (None, None, None),
+            (Some("9"), Some("6"), None),
+        ] {
+            let versions = versions(default);
+            let asked = asked.map(str::as_bytes);
+            let (_, found) = versions.of_version(b"FIXT.1.1", asked).expect("a dictionary");
+            let found = found.field(Tag(5001)).map(|field| field.name());
+            assert_eq!(found, name, "{default:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn shipped_dictionaries_are_shared() {
+        let [first, second] = [Versions::default(), Versions::default()];
+        let [first, second] = [&first, &second].map(|versions| versions.names_of(b"FIX.4.4", None));
+        assert!(std::ptr::eq(first.application, second.application));
+    }
 }

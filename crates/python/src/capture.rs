@@ -136,7 +136,15 @@ pub fn open(
     // Reports an unreadable file immediately.
     source.open().map_err(|text| errors::usage(py, &text))?;
     let times = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
-    let job = Job { source, framing, checks_values, program, selection, times, warnings: Warnings::default() };
+    let job = Job {
+        source,
+        framing,
+        checks_values,
+        program,
+        selection,
+        times,
+        warnings: Warnings::default(),
+    };
     Ok(Capture { job, errors })
 }
 
@@ -234,7 +242,8 @@ impl Capture {
         self.errors.count()
     }
 
-    /// Irregularities that lose nothing: the first 10,000 of all readings of this capture so far.
+    /// Remarks that are not errors: capture times that go back, streams whose start is missing, values that
+    /// were not checked. The first 10,000 of all readings of this capture so far.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.job.warnings.kept()

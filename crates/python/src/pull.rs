@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::warnings::Warnings;
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -40,14 +40,20 @@ pub struct Job {
 }
 
 impl Source {
-    /// Opens the capture or split at its start.
+    /// Opens the capture or split at its start. Pipes are refused: each reading opens the file again.
     pub fn open(&self) -> Result<SplitReader, String> {
         if let Some(split) = &self.split {
             return split.open().map_err(|error| error.to_string());
         }
         let Self { path, format, .. } = self;
         let name = path.display();
-        let file = File::open(path).map_err(|error| format!("cannot open {name}: {error}"))?;
+        let failed = |error| format!("cannot open {name}: {error}");
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(format!(
+                "{name} is not a file: it is read more than once, so write a pipe to a file first"
+            ));
+        }
+        let file = File::open(path).map_err(failed)?;
         let file = file.take(u64::MAX);
         let mut options = CaptureOptions::new().file_name(path.to_string_lossy());
         if let Some(format) = format {

@@ -1,11 +1,12 @@
-//! Remarks about captures whose data are all decoded.
+//! Remarks about captures that are not errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most warnings kept.
 const WARNINGS_MAX: usize = 10_000;
 
-/// Irregularities that lose nothing: the first ones of all readings of a capture.
+/// Remarks that are not errors, such as capture times that go back: the first ones of all readings of a
+/// capture.
 #[derive(Clone, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 

@@ -385,3 +385,49 @@ def test_names_are_those_of_the_dictionary_in_the_settings(tmp_path: Path, is_te
         with pytest.raises(fix.FixError, match="no field Unheard"):
             session.send({"MsgType": "U1", "Unheard": 1})
     assert seen == [("Logon", 5), ("Ping", 7)]
+
+
+def test_fixt_names_are_those_of_the_dictionary_of_the_version(tmp_path: Path) -> None:
+    xml = (Path(__file__).parents[2] / "fix" / "dictionaries" / "FIX50SP2.xml").read_text()
+    request = "<message name='UserRequest' msgtype='BE' msgcat='app'>"
+    assert request in xml
+    xml = xml.replace(request, f"{request}<field name='Urgency' required='N'/>")
+    xml = xml.replace("</fields>", "<field number='5001' name='Urgency' type='INT'/></fields>")
+    (tmp_path / "own.xml").write_text(xml)
+    # FIXT 1.1 itself does not know FIX Latest (10).
+    xml = (Path(__file__).parents[2] / "fix" / "dictionaries" / "FIXT11.xml").read_text()
+    newest = "<value description='FIX50SP2' enum='9'/>"
+    assert newest in xml
+    latest = "<value enum='10' description='FIX_LATEST' />"
+    (tmp_path / "transport.xml").write_text(xml.replace(newest, newest + latest))
+    more = (
+        f"DefaultApplVerID=9\nAppDataDictionary={tmp_path / 'own.xml'}\n"
+        f"TransportDataDictionary={tmp_path / 'transport.xml'}"
+    )
+    seen: list[tuple[str | None, object]] = []
+    came = threading.Semaphore(0)
+
+    class Own(fix.Application):
+        def fromApp(self, message: fix.Message, session: fix.Session) -> None:
+            try:
+                seen.append((message.name, message.Urgency))
+            except AttributeError as error:
+                seen.append((message.name, error))
+            came.release()
+
+    def fixt(settings: str) -> str:
+        return settings.replace("BeginString=FIX.4.4", "BeginString=FIXT.1.1")
+
+    acceptor = fix.Acceptor(fixt(acceptor_settings(more=more)), Own())
+    connect = fixt(initiator_settings(acceptor.addresses[0][1], more))
+    with acceptor, fix.Initiator(connect, fix.Application()) as initiator:
+        (session,) = initiator.sessions
+        assert session.wait_logged_on(20)
+        for urgency, version in enumerate([None, "9", "10"]):
+            message: dict[str | int, object] = {"MsgType": "BE"}
+            if version is not None:
+                message["ApplVerID"] = version
+            message |= {"UserRequestID": "u", "UserRequestType": 1, "Username": "u", "Urgency": urgency}
+            session.send(message).result(10)
+            assert came.acquire(timeout=10)
+    assert seen == [("UserRequest", 0), ("UserRequest", 1), ("UserRequest", 2)]

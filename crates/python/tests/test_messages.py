@@ -1,6 +1,7 @@
 """Messages of a capture, one by one."""
 
 import datetime
+import os
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -224,3 +225,11 @@ def test_what_cannot_be_encoded_is_named(
     encoder = tickwire.Encoder(tickwire.TemplateSet.parse(feed.TEMPLATES))
     with pytest.raises(error, match=text):
         encoder.encode(message)
+
+
+def test_pipes_are_refused_because_they_can_be_read_once(tmp_path: Path) -> None:
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    os.mkfifo(tmp_path / "pipe")
+    for framing in ["none", "auto"]:
+        with pytest.raises(tickwire.TickwireError, match="pipe is not a file: it is read more than once"):
+            tickwire.open(tmp_path / "pipe", templates, input_format="u32be", framing=framing)

@@ -146,8 +146,8 @@ class Capture:
 
     @property
     def warnings(self) -> list[str]:
-        """Irregularities that lose nothing, such as capture times that go back: the first 10,000. Each
-        reading of the capture adds its own."""
+        """Remarks that are not errors: capture times that go back, streams whose start is missing, values
+        that were not checked. The first 10,000; each reading of the capture adds its own."""
         return self._inner.warnings
 
     def explain(self, packet: int) -> Explanation:

@@ -24,7 +24,8 @@ class Capture:
         """Number of decoding errors."""
     @property
     def warnings(self) -> list[str]:
-        """Irregularities that lose nothing: the first 10,000 of all readings of this capture so far."""
+        """Remarks that are not errors: headers that disagree with their messages, capture times that
+        go back. The first 10,000 of all readings of this capture so far."""
     def counts(self) -> dict[str, int]:
         """Reads the capture once and counts messages by category."""
     def batches(

@@ -411,7 +411,8 @@ class Capture:
         """Number of decoding errors."""
     @property
     def warnings(self) -> list[str]:
-        """Irregularities that lose nothing: the first 10,000 of all readings of this capture so far."""
+        """Remarks that are not errors: capture times that go back, streams whose start is missing,
+        values that were not checked. The first 10,000 of all readings of this capture so far."""
     def explain(self, packet: int) -> Explanation:
         """Explains a packet byte by byte."""
     def counts(self) -> list[tuple[str, int]]:

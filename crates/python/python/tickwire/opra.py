@@ -83,9 +83,8 @@ class Capture:
 
     @property
     def warnings(self) -> list[str]:
-        """Irregularities that lose nothing, such as a packet's header that disagrees with its
-        messages, or capture times that go back: the first 10,000. Each reading of the capture adds
-        its own."""
+        """Remarks that are not errors: headers of packets that disagree with their messages, capture
+        times that go back. The first 10,000; each reading of the capture adds its own."""
         return self._inner.warnings
 
     def counts(self) -> dict[str, int]:

@@ -24,14 +24,15 @@ pub fn versions_of(config: &Config) -> Arc<Versions> {
     let Some(Dictionaries { session, application }) = &config.dictionaries else {
         return versions(None);
     };
-    let default = config.default_appl_ver_id.as_deref().unwrap_or_default();
-    let default = ApplVersion::parse(default.as_bytes());
-    let named = application.iter().find(|(version, _)| Some(*version) == default);
-    let other = named.or(application.last()).map_or(session, |(_, dictionary)| dictionary).clone();
-    let by_version = application
-        .iter()
-        .map(|(version, dictionary)| (version.code().as_bytes().to_vec(), dictionary.clone()));
-    Arc::new(Versions::by_version(session.clone(), by_version.collect(), other))
+    if application.is_empty() {
+        return Arc::new(Versions::one(session.clone(), session.clone()));
+    }
+    let code = |version: ApplVersion| version.code().as_bytes().to_vec();
+    let default = config.default_appl_ver_id.as_deref();
+    let default = default.and_then(|default| ApplVersion::parse(default.as_bytes()));
+    let by_version =
+        application.iter().map(|(version, dictionary)| (code(*version), dictionary.clone()));
+    Arc::new(Versions::by_version(session.clone(), by_version.collect(), default.map(code)))
 }
 
 /// A dictionary: names, types and rules of messages.

@@ -19,8 +19,8 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Config, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision, SendError,
-    SessionEvent, SessionId,
+    Added, Config, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision,
+    SendError, SessionEvent, SessionId,
 };
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
@@ -63,9 +63,13 @@ impl fmt::Debug for Host {
 impl Host {
     /// Returns the index of a session and notes its dictionaries; tells Python about a new one.
     fn configured(&self, config: &Config) -> usize {
-        let index = self.index(&config.id);
+        let (index, is_new) = self.place(&config.id);
+        // Python may send as soon as it knows of the session.
         if self.named.is_none() {
             lock(&self.versions).entry(index).or_insert_with(|| versions_of(config));
+        }
+        if is_new {
+            self.tell_created(index, &config.id);
         }
         index
     }
@@ -78,18 +82,27 @@ impl Host {
 
     /// Returns the index of a session; tells Python about a new one.
     fn index(&self, id: &SessionId) -> usize {
-        let index = {
-            let mut known = lock(&self.known);
-            if let Some(index) = known.iter().position(|other| other == id) {
-                return index;
-            }
-            known.push(id.clone());
-            known.len() - 1
-        };
+        let (index, is_new) = self.place(id);
+        if is_new {
+            self.tell_created(index, id);
+        }
+        index
+    }
+
+    /// Returns the index of a session, and whether the session is new.
+    fn place(&self, id: &SessionId) -> (usize, bool) {
+        let mut known = lock(&self.known);
+        if let Some(index) = known.iter().position(|other| other == id) {
+            return (index, false);
+        }
+        known.push(id.clone());
+        (known.len() - 1, true)
+    }
+
+    fn tell_created(&self, index: usize, id: &SessionId) {
         let SessionId { begin_string, sender_comp_id, target_comp_id, qualifier } = id;
         let parts = (index, begin_string.as_str(), sender_comp_id, target_comp_id, qualifier);
         self.attached(|_, host| host.call_method1("created", parts).map(drop));
-        index
     }
 
     /// Calls Python. For exceptions that the object does not catch, Python writes a traceback to stderr, and

@@ -103,7 +103,8 @@ impl Capture {
         self.errors.count()
     }
 
-    /// Irregularities that lose nothing: the first 10,000 of all readings of this capture so far.
+    /// Remarks that are not errors: headers that disagree with their messages, capture times that go back.
+    /// The first 10,000 of all readings of this capture so far.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.kept()

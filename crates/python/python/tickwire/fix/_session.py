@@ -393,7 +393,9 @@ class Connector:
     ``settings`` is a path, or the text of a file (with a line break in it). Without an
     ``application``, read messages with ``async for message in session``. ``with`` starts and stops
     the connector. Names of fields are those of ``dictionary``, else of the session's dictionaries in
-    the settings (``DataDictionary``, ``AppDataDictionary``), else of its version.
+    the settings (``DataDictionary``, ``AppDataDictionary``), else of its version. With FIXT, messages
+    without ApplVerID have the names of this side's ``DefaultApplVerID``, even if the counterparty
+    logged on with another one.
     """
 
     _is_acceptor = False
