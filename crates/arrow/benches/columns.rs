@@ -2,18 +2,23 @@
 //!
 //! `cargo bench -p tickwire-arrow --features jit --bench columns -- [FEED] [SECONDS] [CASE]`
 //!
-//! CASE is 0 for decoding alone, 1 for batches, 2 for Parquet, 3 for decoding and 4 for batches of the columns
-//! without constants and without those of the packet; give one under a profiler. Without CASE, the cases of a
-//! feed take turns and the fastest run of each is printed. Captures that are not on this machine are skipped.
+//! CASE selects one case, for a profiler:
+//!
+//! - 0: decoding
+//! - 1: batches
+//! - 2: Parquet in memory
+//! - 3: decoding of all fields but constants
+//! - 4: batches of all fields but constants
+//!
+//! Without CASE, the cases of a feed take turns and the fastest run of each is printed. Captures that are not on
+//! this machine are skipped.
 
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire_arrow::{
-    FileFormat, PacketColumns, RecordBatch, Table, TableBuilder, TableOptions, TableWriter,
-};
+use tickwire_arrow::{FileFormat, RecordBatch, Table, TableBuilder, TableOptions, TableWriter};
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::Packet;
 use tickwire_fast::{
@@ -110,12 +115,8 @@ fn add_fields(program: &Program, segment: SegmentRef, wanted: &mut Vec<String>) 
 struct Tables<'t>(Vec<TableBuilder>, &'t mut dyn FnMut(usize, RecordBatch));
 
 impl<'t> Tables<'t> {
-    fn new(
-        program: &Arc<Program>,
-        packet: PacketColumns,
-        take: &'t mut dyn FnMut(usize, RecordBatch),
-    ) -> Self {
-        let options = TableOptions { packet, ..TableOptions::default() };
+    fn new(program: &Arc<Program>, take: &'t mut dyn FnMut(usize, RecordBatch)) -> Self {
+        let options = TableOptions::default();
         let table = |index| TableBuilder::new(Table::of(program, index, &options));
         Self((0..program.templates().len()).map(table).collect(), take)
     }
@@ -153,13 +154,8 @@ fn decode(decoder: &mut Decoder, feed: &Feed, mut take: impl FnMut(usize, &Messa
 }
 
 /// Decodes all packets to columns; `take` gets each batch with the index of its template.
-fn columns(
-    decoder: &mut Decoder,
-    feed: &Feed,
-    packet: PacketColumns,
-    take: &mut dyn FnMut(usize, RecordBatch),
-) {
-    let mut tables = Tables::new(&decoder.program().clone(), packet, take);
+fn columns(decoder: &mut Decoder, feed: &Feed, take: &mut dyn FnMut(usize, RecordBatch)) {
+    let mut tables = Tables::new(&decoder.program().clone(), take);
     decode(decoder, feed, |packet, message| {
         let template = message.template_index();
         tables.0[template].push(&header(packet), message).expect("all fits");
@@ -171,7 +167,7 @@ fn columns(
 /// Writes Parquet files to memory; returns their bytes.
 fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
     let mut writers: Vec<_> = feed.program.templates().iter().map(|_| None).collect();
-    columns(decoder, feed, PacketColumns::All, &mut |template, batch| {
+    columns(decoder, feed, &mut |template, batch| {
         let writer = writers[template].get_or_insert_with(|| {
             TableWriter::new(FileFormat::Parquet, Vec::new(), &batch.schema()).expect("a file")
         });
@@ -181,14 +177,13 @@ fn parquet(decoder: &mut Decoder, feed: &Feed) -> usize {
 }
 
 fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
-    use PacketColumns::{All, None};
     // Readable bytes after the last packet.
     feed.bytes.resize(feed.bytes.len() + BEHIND, 0);
     let fast: usize = feed.packets.iter().map(|(_, len)| len + 4).sum();
     let mut decoder = Feed::decoder(&feed.program);
     let mut narrow = Feed::decoder(&feed.without_constants());
     let mut rows = 0;
-    columns(&mut decoder, feed, All, &mut |_, batch| rows += batch.num_rows());
+    columns(&mut decoder, feed, &mut |_, batch| rows += batch.num_rows());
     let mut least = [f64::INFINITY; 5];
     let mut bytes = 0;
     let started = Instant::now();
@@ -199,10 +194,10 @@ fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
             }
             let mut pass = || match case {
                 0 => decode(&mut decoder, feed, |_, message| _ = black_box(message)),
-                1 => columns(&mut decoder, feed, All, &mut |_, batch| _ = black_box(batch)),
+                1 => columns(&mut decoder, feed, &mut |_, batch| _ = black_box(batch)),
                 2 => bytes = parquet(&mut decoder, feed),
                 3 => decode(&mut narrow, feed, |_, message| _ = black_box(message)),
-                _ => columns(&mut narrow, feed, None, &mut |_, batch| _ = black_box(batch)),
+                _ => columns(&mut narrow, feed, &mut |_, batch| _ = black_box(batch)),
             };
             // A case that runs after another one finds its data in the caches and trained branch predictors.
             if case != 2 {
@@ -219,7 +214,7 @@ fn measure(feed: &mut Feed, time: Duration, only: Option<usize>) {
         feed.name,
         batches / decoding,
         1000.0 / batches,
-        narrow_batches / decoding,
+        narrow_batches / narrow_decoding,
         1000.0 / narrow_batches,
         bytes as f64 / fast as f64,
     );
@@ -232,7 +227,9 @@ fn main() {
     let seconds = arguments.get(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(10.0);
     let only = arguments.get(2).and_then(|case| case.parse().ok());
     println!(
-        "| feed | rows | decoding, ns a row | to batches | times decoding | million rows a second | without constants: decoding | to batches without columns of the packet | times decoding | million rows a second | to Parquet | bytes, times FAST |"
+        "| feed | rows | decoding, ns a row | to batches | times decoding | million rows a second \
+         | decoding without constants | to batches | times decoding | million rows a second \
+         | to Parquet | bytes, times FAST |"
     );
     println!("|{}", " --- |".repeat(12));
     let captures =

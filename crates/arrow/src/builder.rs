@@ -20,7 +20,7 @@ use crate::column::{
 use crate::flat::Flat;
 use crate::header::{HeaderColumns, PacketNumbers};
 use crate::strings::FULL;
-use crate::table::{Constant, Inner, Kind, Node, PacketColumns, SequenceNode, Table};
+use crate::table::{Constant, Inner, Kind, Node, SequenceNode, Table};
 use crate::values::Indexes;
 
 /// A value that its column cannot hold, such as a string that is not UTF-8. No row of its message is in the
@@ -51,8 +51,7 @@ impl Error for Unfit {}
 /// Builds record batches from the messages of one template.
 pub struct TableBuilder {
     table: Table,
-    /// `None` if the table has no columns of the packet.
-    header: Option<HeaderColumns>,
+    header: HeaderColumns,
     cells: Cells,
     /// Collects rows of flat tables by field; `None` if each message's rows are appended at once.
     flat: Option<Flat>,
@@ -79,11 +78,7 @@ impl TableBuilder {
         let cells = kinds.map(|(column, kind)| Cell::of(kind, is_everywhere(column)));
         let cells = Cells(cells.collect());
         let flat = Flat::of(&table);
-        let header = match table.packet {
-            PacketColumns::All => Some(HeaderColumns::new(PacketNumbers::Column)),
-            PacketColumns::None => None,
-        };
-        Self { table, header, cells, flat, rows: 0 }
+        Self { table, header: HeaderColumns::new(PacketNumbers::Column), cells, flat, rows: 0 }
     }
 
     /// Returns the table's definition.
@@ -117,9 +112,7 @@ impl TableBuilder {
         match appended {
             Ok(count) => {
                 self.rows += count;
-                if let Some(columns) = &mut self.header {
-                    columns.append(header, count);
-                }
+                self.header.append(header, count);
                 Ok(count)
             }
             Err((column, why)) => {
@@ -139,7 +132,7 @@ impl TableBuilder {
         if let Some(flat) = &mut self.flat {
             flat.begin_batch(&mut self.cells);
         }
-        let mut arrays = self.header.as_mut().map_or_else(Vec::new, HeaderColumns::take);
+        let mut arrays = self.header.take();
         for cell in &mut self.cells.0 {
             arrays.push(cell.finish()?);
         }

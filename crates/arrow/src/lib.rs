@@ -62,5 +62,5 @@ pub use errors::{ErrorsBuilder, LostData};
 pub use partial_file::PartialFile;
 pub use partition::{PartitionKey, Partitioning, UnfitKey, joined};
 pub use rows::{RowMisfit, RowTable, RowType, RowValue};
-pub use table::{Decimals, PacketColumns, Rows, Table, TableOptions};
+pub use table::{Decimals, Rows, Table, TableOptions};
 pub use writer::{FileFormat, TableWriter, WriteError};

@@ -42,16 +42,6 @@ pub enum Rows {
     Messages,
 }
 
-/// Whether a table has the columns `pkt`, `off`, `time`, `seq_num`, `source`, `destination` and `line`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PacketColumns {
-    /// It has all of them.
-    #[default]
-    All,
-    /// It has only the columns of the message.
-    None,
-}
-
 /// Options of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableOptions {
@@ -59,8 +49,6 @@ pub struct TableOptions {
     pub decimals: Decimals,
     /// What a row stands for.
     pub rows: Rows,
-    /// Whether the table has columns of the packet.
-    pub packet: PacketColumns,
     /// Additional metadata of the schema, such as the packets' framing.
     pub metadata: Vec<(String, String)>,
 }
@@ -83,14 +71,13 @@ pub struct TableOptions {
 /// | dynamic reference | its message as JSON |
 ///
 /// Columns are named by the field's path, as in `MDEntries/MDEntryPx`; a repeated path gets the suffix `#2`.
-/// The first columns, unless [`PacketColumns::None`], say where the message came from: `pkt`, `off`, `time`,
-/// `seq_num`, `source`, `destination` and `line`.
+/// The first columns say where the message came from: `pkt`, `off`, `time`, `seq_num`, `source`,
+/// `destination` and `line`.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub(crate) program: Arc<Program>,
     pub(crate) template: usize,
     pub(crate) schema: SchemaRef,
-    pub(crate) packet: PacketColumns,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) root: Arc<Node>,
 }
@@ -183,12 +170,9 @@ impl Table {
     /// projection have none.
     pub fn of(program: &Arc<Program>, template: usize, options: &TableOptions) -> Self {
         let outline = Outline::of(program);
-        let fields = match options.packet {
-            PacketColumns::All => header::fields(PacketNumbers::Column),
-            PacketColumns::None => Vec::new(),
-        };
+        let fields = header::fields(PacketNumbers::Column);
         let names = fields.iter().map(|field| field.name().clone()).collect();
-        let TableOptions { decimals, rows, packet, .. } = *options;
+        let TableOptions { decimals, rows, .. } = *options;
         let kinds = Vec::new();
         let mut planning = Planning { program, outline, decimals, rows, fields, names, kinds };
         let layout = &program.templates()[template];
@@ -205,7 +189,7 @@ impl Table {
             metadata.insert("tickwire.signature".to_owned(), signature.to_string());
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Self { program: Arc::clone(program), template, schema, packet, kinds, root }
+        Self { program: Arc::clone(program), template, schema, kinds, root }
     }
 
     /// Returns names, types and metadata of the columns.

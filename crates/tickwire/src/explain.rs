@@ -114,7 +114,7 @@ impl<W: Write> Explaining<'_, W> {
     ) -> Result<Outcome, Failure> {
         let name = files::name_of(input.required_path()?);
         let progress = Progress::none();
-        let mut reader = input.open_again(&progress, replay)?;
+        let mut reader = input.open_replayed(&progress, replay)?;
         let is_whole = reader.kind() == Kind::Stream;
         let remark = |text: &str| progress.print(&format!("{name}: {text}"));
         let Self { explainer, framing, out, left } = self;

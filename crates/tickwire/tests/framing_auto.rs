@@ -88,6 +88,29 @@ fn pipes_are_read_once() {
     }
 }
 
+/// A sample has at most 8 MiB.
+#[test]
+fn packets_after_the_sample_of_a_pipe_are_read() {
+    let (packets, templates) = feed("long", "cme", "--framing cme");
+    let bytes = std::fs::read(&packets).expect("packets");
+    let times = (9 << 20) / bytes.len() + 1;
+    let (mut packets_in_feed, mut rest) = (0, &bytes[..]);
+    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+        rest = &tail[u32::from_be_bytes(*len) as usize..];
+        packets_in_feed += 1;
+    }
+    let last = times * packets_in_feed - 1;
+    let all = file(&directory("framing_auto_repeated"), "all.bin", &bytes.repeat(times));
+    let expected =
+        tickwire(&format!("explain {all} -t {templates} --framing auto --packet {last}"));
+    assert_eq!(expected.status, 0, "{}", expected.err);
+    let arguments = format!("explain - -t {templates} --framing auto --packet {last}");
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let run = tickwire_with(&arguments, &bytes.repeat(times));
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(run.out.replace("standard input", &all), expected.out);
+}
+
 #[test]
 fn where_packets_do_not_tell_nothing_is_decoded_and_the_status_is_1() {
     let (packets, templates) = feed("untold", "cme", "--framing cme");

@@ -274,7 +274,6 @@ impl ExportArgs {
                 ("tickwire.framing".to_owned(), framing.to_owned()),
                 ("tickwire.signature_of_set".to_owned(), program.set().signature().to_string()),
             ],
-            ..TableOptions::default()
         }
     }
 

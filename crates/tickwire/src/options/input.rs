@@ -115,8 +115,8 @@ impl InputArgs {
         self.open_from(files::open(self.required_path()?)?, progress)
     }
 
-    /// Opens the file; the bytes that were read as a sample come first.
-    pub fn open_again(
+    /// Opens the file, or continues a pipe; the bytes that were read as a sample come first.
+    pub fn open_replayed(
         &self,
         progress: &Progress,
         replay: Replay,
@@ -128,7 +128,7 @@ impl InputArgs {
         self.open_from(Box::new(Cursor::new(replay.bytes).chain(input)), progress)
     }
 
-    /// Opens the file as [`open_again`](Self::open_again) does, and flushes `output` each time that a read
+    /// Opens the file as [`open_replayed`](Self::open_replayed) does, and flushes `output` each time that a read
     /// would block.
     pub fn open_live(
         &self,
