@@ -101,6 +101,7 @@ impl<W: Write + Send> TableWriter<W> {
     fn begin(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.0 = match std::mem::replace(&mut self.0, Output::Failed) {
             Output::Empty(out, schema) => {
+                check_types(&schema, batch)?;
                 let file = ParquetFile::new(out, schema, properties(batch)?)?;
                 Output::Parquet(Box::new(file))
             }
@@ -167,6 +168,20 @@ impl WriteError {
     fn failed() -> Self {
         Self::Parquet(ParquetError::General("the file could not be begun".to_owned()))
     }
+}
+
+/// Checks that the columns have the types of the schema: an encoding that was selected for values of another type would
+/// panic.
+fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), ParquetError> {
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        let (wanted, found) = (field.data_type(), column.data_type());
+        if wanted != found {
+            let text =
+                format!("column {}: expected values of type {wanted}, found {found}", field.name());
+            return Err(ParquetError::General(text));
+        }
+    }
+    Ok(())
 }
 
 /// Selects encodings by the first rows, and page statistics for the columns that queries filter by.
