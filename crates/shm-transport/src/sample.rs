@@ -55,7 +55,7 @@ impl Shape {
     /// Returns the shape of a structure that continues with this member.
     ///
     /// The length is that in XCDR1 with all optional members. A member that is absent, or aligned to four bytes instead
-    /// of eight as in XCDR2, moves no later member back.
+    /// of eight as in XCDR2, can only make later members begin earlier.
     fn then(self, member: &Member) -> Self {
         let flag = usize::from(member.is_optional);
         let size = match (&member.of, self) {

@@ -25,14 +25,10 @@ pub const KEY_BYTES: usize = 256;
 const LAST_SLOTS: usize = 1 << 10;
 /// Least room in bytes for such a sample: the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;
-/// An echo's ring is this part of a sample's: every subscriber has one for each topic, and its slots of 64 bytes are
-/// small.
+/// An echo's ring is this part of a plain sample's: every subscriber has one for each topic.
 const ECHO_PART: usize = 4;
 /// Bytes of a slot of echoes.
 const ECHO_SLOT_BYTES: usize = 64;
-/// Least bytes that a slot of samples counts for, so that the ring has no more samples than the echoes' ring has echoes;
-/// two slots are always allowed.
-const SLOT_BYTES_MIN: usize = ECHO_PART * ECHO_SLOT_BYTES;
 /// Length of a slot's header in bytes.
 const SLOT_HEAD_BYTES: usize = 24;
 
@@ -79,8 +75,7 @@ impl ShmRawWriter {
         let slots = match (is_of_last, is_echo_topic(topic)) {
             (true, _) => LAST_SLOTS,
             (false, true) => slots(room.ring_bytes / ECHO_PART, slot_bytes(room)).max(2),
-            (false, false) => slots(room.ring_bytes, slot_bytes(room).max(SLOT_BYTES_MIN))
-                .max(slots(room.ring_bytes, slot_bytes(room)).min(2)),
+            (false, false) => sample_slots(room, config.plain),
         };
         if slots < 2 {
             let (bytes, slot) = (room.ring_bytes, slot_bytes(room));
@@ -190,6 +185,13 @@ fn slots(ring_bytes: usize, slot_bytes: usize) -> usize {
     fitting.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
+/// Returns the number of slots of a ring of samples: no more than a ring of echoes has, so that the echoes of a whole ring
+/// fit, but two if there is room. Echoes are plain samples.
+fn sample_slots(room: Room, plain: Room) -> usize {
+    let echoes = slots(plain.ring_bytes / ECHO_PART, ECHO_SLOT_BYTES);
+    slots(room.ring_bytes, slot_bytes(room)).min(echoes.max(2))
+}
+
 /// Removes the channels of this topic whose writers were killed, also while they created or removed files.
 fn remove_abandoned(participant: &ShmParticipant, prefix: &str) -> Result<(), Error> {
     let directory = &participant.config().directory;
@@ -275,7 +277,7 @@ impl Drop for ShmRawWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{ECHO_PART, ECHO_SLOT_BYTES, Room, SLOT_BYTES_MIN, slot_bytes, slots};
+    use super::{ECHO_PART, ECHO_SLOT_BYTES, Room, sample_slots, slot_bytes, slots};
     use crate::sample::Shape;
     use tickwire_distribution::{EchoMark, Fields};
 
@@ -293,10 +295,11 @@ mod tests {
             panic!("a mark has no text")
         };
         assert_eq!(slot_bytes(Room { ring_bytes: 0, sample_bytes }), ECHO_SLOT_BYTES);
-        let ring_bytes = 16 << 20;
-        assert_eq!(
-            slots(ring_bytes / ECHO_PART, ECHO_SLOT_BYTES),
-            slots(ring_bytes, SLOT_BYTES_MIN)
-        );
+        let plain = Room { ring_bytes: 16 << 20, sample_bytes: 8 };
+        let echoes = slots(plain.ring_bytes / ECHO_PART, ECHO_SLOT_BYTES);
+        let sequences = Room { ring_bytes: 64 << 20, sample_bytes: 128 };
+        assert_eq!([plain, sequences].map(|room| sample_slots(room, plain)), [echoes; 2]);
+        let small = Room { ring_bytes: 128, sample_bytes: 8 };
+        assert_eq!(sample_slots(small, small), 2);
     }
 }

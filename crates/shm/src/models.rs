@@ -378,7 +378,7 @@ fn sleepers_are_woken_by_the_next_sample() {
 
 /// The reader has read sample 0 before the writer looked at the flag, and sleeps for sample 1.
 #[test]
-fn a_sleeper_ahead_of_the_head_is_woken() {
+fn a_sleeper_behind_samples_that_were_read_is_woken() {
     bell_model(1..=2, [1], false, Fence::None);
 }
 
