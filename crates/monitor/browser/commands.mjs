@@ -86,7 +86,7 @@ async function sessions(processes) {
   const listed = await page.locator("details summary").allTextContents();
   const arrow = { in: "← received", out: "→ sent" };
   const summaries = last.map(({ time, direction, name: type, seq_num }) => `${time.slice(9, 21)} ${arrow[direction]} ${type} ${seq_num}`);
-  assert.deepEqual(listed.map((text) => text.replace("sent again", "").trim()), summaries);
+  assert.deepEqual(listed.map((text) => text.replace("resent", "").trim()), summaries);
   const directions = ["received", "sent"];
   const added = await historyAddsUp(address, `of=session&session=${encodeURIComponent(name)}`, (second) => directions.map((way) => second[way]), async () => {
     const text = await metricsOf(address);

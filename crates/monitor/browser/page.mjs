@@ -13,8 +13,9 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, state: null, books: null, explanation: null, processes: [] };
+const api = { token: null, history: null, seconds: null, state: null, books: null, explanation: null, processes: [] };
 const asked = [];
+const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
 const times = (name, line) => ({ name, line, count: 0, p50_ns: 0, p99_ns: 0, p999_ns: 0, max_ns: 0, buckets: [] });
 const channel = (more) => ({
@@ -35,18 +36,21 @@ const server = createServer((request, response) => {
   const send = (status, kind, body) => response.writeHead(status, { "content-type": kind }).end(body);
   const json = (status, body) => send(status, "application/json", JSON.stringify(body));
   const name = url.pathname === "/" ? "index.html" : url.pathname.replace("/assets/", "");
-  if (url.pathname === "/" && api.processes.length) return send(200, KINDS.html, file(name).toString().replace("<html ", "<html data-processes "));
+  if (url.pathname === "/" && api.processes?.length) return send(200, KINDS.html, file(name).toString().replace("<html ", "<html data-processes "));
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
   const path = url.pathname.replace(/^\/p\/[^/]*/, "");
-  if (path === "/api/v1/processes") return json(200, { processes: api.processes });
-  if (path === "/api/v1/history") return url.searchParams.get("format") ? api.history(send, json) : json(200, { bounds_ns: [100], seconds: [] });
+  if (path === "/api/v1/processes") return api.processes ? json(200, { processes: api.processes }) : json(500, { error: "no list" });
+  if (path === "/api/v1/history") {
+    if (url.searchParams.get("format")) return api.history(send, json);
+    return api.seconds ? api.seconds(url.searchParams, json) : json(200, NO_SECONDS);
+  }
   if (path === "/api/v1/explain") return json(200, { explanation: api.explanation });
   if (path === "/api/v1/stream") {
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const data = { state: api.state, books: api.books, packets: { channel: "feed", packets: [] } };
-    const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data[of])}\n\n`);
+    const data = () => ({ state: api.state, books: api.books, packets: { channel: "feed", packets: [] } });
+    const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data()[of])}\n\n`);
     write();
     const timer = setInterval(write, 200);
     return request.on("close", () => clearInterval(timer));
@@ -66,9 +70,10 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, history: null, state: state(), books: null, explanation: null, processes: [] });
+  Object.assign(api, { token: null, history: null, seconds: null, state: state(), books: null, explanation: null, processes: [] });
   asked.length = 0;
   await run();
+  for (const context of browser.contexts()) await context.close();
   console.log(`ok  ${what}`);
 }
 
@@ -106,6 +111,49 @@ try {
     api.history = (send) => send(200, "text/csv", "unix_seconds\n1\n");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export the last hour" }).click()]);
     assert.equal(download.suggestedFilename(), "tickwire-feed.csv");
+  });
+
+  await test("a slow page requests the seconds that it missed, one request at a time", async () => {
+    const second = (t) => ({ t, packets: [t, 0], lost: [0, 0], decode_buckets: [0, 0] });
+    const range = (from, until) => Array.from({ length: until - from }, (_, at) => second(from + at));
+    const shows = (t) => { api.state = state({ channels: [channel({ lines: [line], second: second(t) })] }); };
+    const line = { feed: "incremental", line: "a", group: "239.1.1.1:5000", status: "live", packets_per_second: 1, bytes_per_second: 2, age_ms: 3 };
+    const requests = [];
+    api.seconds = (query, json) => requests.push({ count: Number(query.get("seconds")), answer: (from, until) => json(200, { ...NO_SECONDS, seconds: range(from, until) }), fail: () => json(500, { error: "busy" }) });
+    const requested = async (count) => {
+      for (let look = 0; look < 50 && requests.length < count; look += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+      assert.equal(requests.length, count);
+      return requests.at(-1);
+    };
+    shows(1000);
+    const page = await open();
+    const all = await requested(1);
+    assert.equal(all.count, 3600);
+    // The page misses seconds while its request is open.
+    for (const t of [1003, 1006]) {
+      shows(t);
+      await page.waitForTimeout(700);
+    }
+    await requested(1);
+    all.answer(500, 1001);
+    await page.waitForTimeout(300);
+    shows(1007);
+    const missed = await requested(2);
+    assert.equal(missed.count, 1007 - 1000 + 10);
+    missed.fail();
+    await page.waitForTimeout(300);
+    shows(1008);
+    const again = await requested(3);
+    assert.equal(again.count, 1008 - 1000 + 10);
+    again.answer(990, 1008);
+    await page.waitForFunction(() => {
+      const { values } = document.querySelector('canvas[data-history="packets.0"]') ?? {};
+      return values?.at(-1) === 1008 && values.every((value, at) => value === values[0] + at);
+    });
+    shows(1009);
+    await page.waitForTimeout(500);
+    await requested(3);
+    assert.deepEqual(page.faults, []);
   });
 
   await test("events and trades that are alike are all shown", async () => {
@@ -199,7 +247,15 @@ try {
     await page.getByRole("link", { name: "feed-a" }).click();
     await page.waitForSelector("[data-channel=feed]");
     assert.ok(asked.includes("/p/feed-a/api/v1/stream"), asked.join(" "));
-    await page.getByLabel("Process").selectOption("");
+    // The topics of all say why they are old while the list of processes fails, and that of this process goes on.
+    const known = api.processes;
+    api.processes = null;
+    await page.keyboard.press("5");
+    await page.waitForSelector("text=no answer: no list");
+    assert.equal(await page.locator("#connection").textContent(), "live");
+    api.processes = known;
+    await page.waitForSelector("text=no answer: no list", { state: "hidden" });
+    await page.getByLabel("Process", { exact: true }).selectOption("");
     await page.waitForSelector('[data-process="orders"]');
     assert.deepEqual(page.faults, []);
   });

@@ -1,4 +1,4 @@
-//! What a monitor costs the thread that receives:
+//! Measures the cost of a monitor for the receiving thread:
 //! `cargo run --release -p tickwire-monitor --example cost -- [ROUNDS [MESSAGES_PER_PACKET [SECONDS [RATE [BURST [free]]]]]]`
 //!
 //! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets to the loop and handler of
@@ -48,7 +48,7 @@ use tickwire_telemetry::metrics::{Distribution, Metrics};
 const CLIENTS: usize = 50;
 /// Interval between two events of a stream.
 const EVENT_INTERVAL: Duration = Duration::from_millis(100);
-/// Of several clients every so many reads nothing.
+/// One client in this many reads nothing.
 const SLOW_EVERY: usize = 5;
 /// Time before a turn is measured: names of instruments are handed over once, and streams begin.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -210,7 +210,7 @@ fn burn(cpu_ns_per_second: u64, is_over: &Arc<AtomicBool>) {
     }
 }
 
-/// What is measured, and how.
+/// Options of a measurement.
 struct Plan {
     rounds: usize,
     messages_per_packet: usize,
@@ -303,7 +303,7 @@ impl Feed {
     }
 }
 
-/// What the receiving thread is to do next.
+/// Next action of the receiving thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Phase {
@@ -449,7 +449,7 @@ fn publish(channel: &mut FeedChannel, moment: Moment) {
     channel.sink.publishing_ns += begun.elapsed().as_nanos() as u64;
 }
 
-/// What shares the process with the receiving thread.
+/// The other threads of the process.
 #[derive(Clone, Copy)]
 enum Setup {
     Alone,
@@ -459,7 +459,7 @@ enum Setup {
     Control(u64),
 }
 
-/// What a turn cost.
+/// Costs of one turn.
 struct Spent {
     /// CPU time of the receiving thread for each packet, in nanoseconds.
     packet_ns: f64,

@@ -11,6 +11,8 @@ import { packetsView } from "./packets.js";
 import { chooser, overview } from "./processes.js";
 
 const SECONDS_MAX = 3600;
+/** Seconds that are requested again, so that none is missed. */
+const OVERLAP = 10;
 const VIEWS = [
   ["feed", "Feed", feedView],
   ["books", "Books", booksView],
@@ -51,28 +53,43 @@ function show() {
   view.update(app.state);
 }
 
-/** Fetches the history of a channel; seconds that come later are added to it. */
+/**
+ * Requests the seconds of a channel after `history.missingAfter`, and merges them with those that the stream brings. A channel has one
+ * request at a time.
+ */
 function load(channel, history) {
-  histories.set(channel, history);
-  get(`/api/v1/history?channel=${encodeURIComponent(channel)}`).then(({ bounds_ns, seconds }) => {
+  const after = history.missingAfter;
+  const count = Math.min(SECONDS_MAX, (history.seconds.at(-1)?.t ?? 0) - after + OVERLAP);
+  history.missingAfter = null;
+  history.isLoading = true;
+  get(`/api/v1/history?channel=${encodeURIComponent(channel)}&seconds=${count}`).then(({ bounds_ns, seconds }) => {
     history.bounds = bounds_ns;
-    history.seconds = [...seconds, ...history.seconds.filter((second) => !(second.t <= seconds.at(-1)?.t))];
+    const [first, last] = [seconds[0]?.t, seconds.at(-1)?.t];
+    history.seconds = [...history.seconds.filter(({ t }) => t < first), ...seconds, ...history.seconds.filter(({ t }) => !(t <= last))].slice(-SECONDS_MAX);
+    // The request took longer than the overlap.
+    if (count < SECONDS_MAX && !(first <= after + 1)) history.missingAfter = after;
+    if (histories.get(channel) !== history) return;
     app.isNewSecond = true;
     if (view && app.state) view.update(app.state);
-  }, () => histories.delete(channel));
+  }, () => { history.missingAfter = after; }).finally(() => { history.isLoading = false; });
 }
 
+/** Adds the newest second of a channel, and requests those that are missing; returns true if the second is new. */
 function add({ name, second }) {
-  if (!histories.has(name)) load(name, { seconds: [], bounds: [] });
+  const isFirst = !histories.has(name);
+  if (isFirst) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history = histories.get(name);
   const { seconds } = history;
   const last = seconds.at(-1)?.t;
-  if (!second || last >= second.t) return false;
-  seconds.push(second);
-  if (seconds.length > SECONDS_MAX) seconds.shift();
-  // The stream skips states that a slow page has no time for, and their seconds with them.
-  if (last < second.t - 1) load(name, history);
-  return true;
+  const isNew = Boolean(second) && !(last >= second.t);
+  if (isNew) {
+    seconds.push(second);
+    if (seconds.length > SECONDS_MAX) seconds.shift();
+    // The stream skips states that a slow page has no time for, and their seconds with them.
+    if (last < second.t - 1) history.missingAfter ??= last;
+  }
+  if ((isFirst || isNew) && history.missingAfter !== null && !history.isLoading) load(name, history);
+  return isNew;
 }
 
 function take(state) {

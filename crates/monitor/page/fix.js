@@ -12,7 +12,7 @@ const COUNTERS = [
   ["received", "received"],
   ["delivered", "delivered"],
   ["sent", "sent"],
-  ["resent", "sent again"],
+  ["resent", "resent"],
   ["resend_requests", "resend requests", "warn"],
   ["rejected", "rejected", "warn"],
   ["refused", "refused by peer", "warn"],
@@ -31,8 +31,8 @@ const ACTS = [
 /** Kinds of events by how they are drawn: shape, colour and words. */
 const MARKS = {
   logon: ["▲", "good", "logged on"],
-  gap: ["◆", "bad", "messages missing, asked for again"],
-  resend: ["●", "warn", "the peer asks for messages again"],
+  gap: ["◆", "bad", "messages missing, resend requested"],
+  resend: ["●", "warn", "the peer requests a resend"],
   reset: ["×", "purple", "numbers reset"],
   end: ["■", "quiet", "session ended"],
   other: ["·", "warn", "anything else"],
@@ -81,7 +81,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
   rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
   return h("details", {}, h("summary", {},
     h("span", { class: "mono" }, time.slice(9, 21)), " ", direction === "in" ? "← received" : "→ sent", " ",
-    h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "sent again")), rows);
+    h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "resent")), rows);
 }
 
 /** Asks whether to do something to a session, and does it. */
@@ -176,7 +176,7 @@ function card(session) {
     // A list that moves on would take the message away that somebody reads or points at.
     const isHeld = messages.matches(":hover, :focus-within") || messages.querySelector("details[open]") !== null;
     held.hidden = !isHeld;
-    // A message sent again has its first number and another time.
+    // A resent message has its first number and another time.
     if (!isHeld) keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
     noMessages.hidden = session.messages.length > 0;
     for (const button of acts) {

@@ -56,8 +56,12 @@ export function hour(title, query, member, value, unit, file) {
     if (!isWhole) return ask(SHOWN);
     seconds = [...(count === SHOWN ? [] : seconds.filter(({ t }) => t < answer[0].t)), ...answer].slice(-SHOWN);
   };
+  const redraw = () => element.isConnected && show();
   const look = async () => {
-    if (!element.isConnected) return;
+    if (!element.isConnected) {
+      removeEventListener("redraw", redraw);
+      return;
+    }
     if (isSeen(element)) {
       try {
         const begun = performance.now();
@@ -72,7 +76,6 @@ export function hour(title, query, member, value, unit, file) {
     setTimeout(look, EVERY_MS);
   };
   setTimeout(look);
-  const redraw = () => (element.isConnected ? show() : removeEventListener("redraw", redraw));
   addEventListener("redraw", redraw);
   return element;
 }

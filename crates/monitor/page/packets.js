@@ -126,7 +126,7 @@ export function explained(explanation) {
     moreBytes,
     h("p", { class: "legend" },
       h("span", { class: "k-pre" }, " preamble "), h("span", { class: "k-map" }, " presence map "),
-      h("span", { class: "k-tid" }, " template id "), h("span", { class: "k-0" }, " fields, "), h("span", { class: "k-1" }, " in turn "),
+      h("span", { class: "k-tid" }, " template id "), h("span", {}, h("span", { class: "k-0" }, " field "), h("span", { class: "k-1" }, " next field ")),
       h("span", { class: "k-err" }, " not decoded ")),
     ...explanation.parts.map(part),
   ].filter(Boolean);
@@ -249,7 +249,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   list.parentElement.style.maxHeight = "70vh";
   text(title, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
-  const WORD = { failed: "failed", around: "near it", recent: "" };
+  const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
   const take = ({ packets }) => {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) =>

@@ -57,13 +57,20 @@ function topicCell(name) {
 /** The topics of all processes: a column for each process that writes or reads any. */
 function topicsCard() {
   const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
-  const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), place);
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   // A process that does not answer keeps its column, with what it said last.
   const known = new Map();
   let shown = "";
   let heads = [];
   let body;
+  /** Says why the processes are unknown; their last topics stay. */
+  element.fail = (error) => {
+    text(failure, `no answer: ${error.message}`);
+    element.hidden = failure.hidden = false;
+  };
   element.update = (processes) => {
+    failure.hidden = true;
     for (const { name, bus } of processes) if (bus) known.set(name, bus);
     const columns = processes.filter(({ name }) => known.has(name));
     const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
@@ -106,8 +113,9 @@ export function topicsOfAll() {
     if (!element.isConnected) return;
     try {
       element.update(await processes());
-    } catch {
-      // The page says itself that the connection is lost.
+    } catch (error) {
+      // The stream is of one process: it can be live while the list of all processes fails.
+      element.fail(error);
     }
     setTimeout(look, EVERY_MS);
   };

@@ -23,7 +23,7 @@ export function timeline(open) {
     h(
       "p",
       { class: "legend" },
-      h("span", {}, "▮ lost on one line, brought by the other"),
+      h("span", {}, "▮ lost on one line, delivered by the other"),
       h("span", {}, "◆ open gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),

@@ -63,7 +63,7 @@ pub(crate) struct Watched {
     distribution: Distribution,
     now: Histogram<u64>,
     second: Histogram<u64>,
-    /// Of all times, computed once a second rather than for each state.
+    /// Quantiles of all times, computed once a second rather than for each state.
     quantiles: Quantiles,
     buckets: Vec<u64>,
 }

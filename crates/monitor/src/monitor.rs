@@ -334,7 +334,7 @@ fn collect(shared: &Shared, stop: &AtomicBool) {
         thread::sleep(LOOK);
     }
     for channel in shared.channels().iter_mut() {
-        // What handlers handed over before they ended.
+        // Takes the publications of handlers that have ended.
         while channel.take() {}
         channel.finish();
     }

@@ -173,7 +173,7 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
             history_as(format, || session_csv(&seconds), || json!({"seconds": of()}))
         }
         Some("topics") => {
-            // What is made of it for the client must not hold up the next second.
+            // Copies the seconds out of the lock: writing CSV or JSON must not delay the next second.
             let (topics, seconds) = shared.activity().bus(count);
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
             history_as(

@@ -19,7 +19,7 @@ use crate::requests::StreamSubject;
 const SPACING: Duration = Duration::from_millis(80);
 /// How long a stream lasts. The client then asks again, so that the server's bound on connections holds.
 const LASTS: Duration = Duration::from_secs(45);
-/// What a client is to wait before it asks again.
+/// Time that a client waits before it reconnects, in milliseconds.
 const RETRY: Bytes = Bytes::from_static(b"retry: 250\n\n");
 
 struct Streaming {

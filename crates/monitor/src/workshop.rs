@@ -61,7 +61,7 @@ impl Workshop {
             }
             sleep(ADMISSION_LOOK).await;
         }
-        let text = "the memory for captures is full with those of other clients; try again later";
+        let text = "other clients use all memory for captures; try again later";
         Err(refused(StatusCode::SERVICE_UNAVAILABLE, text))
     }
 

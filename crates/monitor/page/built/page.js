@@ -658,8 +658,12 @@ function hour(title, query, member, value, unit, file) {
     if (!isWhole) return ask(SHOWN);
     seconds = [...count2 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
   };
+  const redraw2 = () => element2.isConnected && show2();
   const look = async () => {
-    if (!element2.isConnected) return;
+    if (!element2.isConnected) {
+      removeEventListener("redraw", redraw2);
+      return;
+    }
     if (isSeen(element2)) {
       try {
         const begun = performance.now();
@@ -674,7 +678,6 @@ function hour(title, query, member, value, unit, file) {
     setTimeout(look, EVERY_MS);
   };
   setTimeout(look);
-  const redraw2 = () => element2.isConnected ? show2() : removeEventListener("redraw", redraw2);
   addEventListener("redraw", redraw2);
   return element2;
 }
@@ -731,12 +734,18 @@ function topicCell(name) {
 }
 function topicsCard() {
   const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
-  const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), place);
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   const known = /* @__PURE__ */ new Map();
   let shown = "";
   let heads = [];
   let body;
+  element2.fail = (error) => {
+    text(failure, `no answer: ${error.message}`);
+    element2.hidden = failure.hidden = false;
+  };
   element2.update = (processes2) => {
+    failure.hidden = true;
     for (const { name, bus } of processes2) if (bus) known.set(name, bus);
     const columns = processes2.filter(({ name }) => known.has(name));
     const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
@@ -776,7 +785,8 @@ function topicsOfAll() {
     if (!element2.isConnected) return;
     try {
       element2.update(await processes());
-    } catch {
+    } catch (error) {
+      element2.fail(error);
     }
     setTimeout(look, EVERY_MS2);
   };
@@ -1012,7 +1022,7 @@ function timeline(open2) {
     h(
       "p",
       { class: "legend" },
-      h("span", {}, "▮ lost on one line, brought by the other"),
+      h("span", {}, "▮ lost on one line, delivered by the other"),
       h("span", {}, "◆ open gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),
@@ -1430,7 +1440,7 @@ var COUNTERS = [
   ["received", "received"],
   ["delivered", "delivered"],
   ["sent", "sent"],
-  ["resent", "sent again"],
+  ["resent", "resent"],
   ["resend_requests", "resend requests", "warn"],
   ["rejected", "rejected", "warn"],
   ["refused", "refused by peer", "warn"],
@@ -1447,8 +1457,8 @@ var ACTS = [
 ];
 var MARKS = {
   logon: ["▲", "good", "logged on"],
-  gap: ["◆", "bad", "messages missing, asked for again"],
-  resend: ["●", "warn", "the peer asks for messages again"],
+  gap: ["◆", "bad", "messages missing, resend requested"],
+  resend: ["●", "warn", "the peer requests a resend"],
   reset: ["×", "purple", "numbers reset"],
   end: ["■", "quiet", "session ended"],
   other: ["·", "warn", "anything else"]
@@ -1502,7 +1512,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
     " ",
     h("strong", {}, name || `MsgType ${msg_type}`),
     ` ${seq_num} `,
-    is_resent && h("span", { class: "tag warn" }, "sent again")
+    is_resent && h("span", { class: "tag warn" }, "resent")
   ), rows);
 }
 function confirm(session, [act, label, consequence]) {
@@ -1759,8 +1769,7 @@ function explained(explanation) {
       h("span", { class: "k-pre" }, " preamble "),
       h("span", { class: "k-map" }, " presence map "),
       h("span", { class: "k-tid" }, " template id "),
-      h("span", { class: "k-0" }, " fields, "),
-      h("span", { class: "k-1" }, " in turn "),
+      h("span", {}, h("span", { class: "k-0" }, " field "), h("span", { class: "k-1" }, " next field ")),
       h("span", { class: "k-err" }, " not decoded ")
     ),
     ...explanation.parts.map(part)
@@ -1898,7 +1907,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   list.parentElement.style.maxHeight = "70vh";
   text(title, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
-  const WORD = { failed: "failed", around: "near it", recent: "" };
+  const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
   const take2 = ({ packets }) => {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) => h(
@@ -1925,6 +1934,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
 
 // app.js
 var SECONDS_MAX = 3600;
+var OVERLAP2 = 10;
 var VIEWS = [
   ["feed", "Feed", feedView],
   ["books", "Books", booksView],
@@ -1959,24 +1969,38 @@ function show() {
   view.update(app.state);
 }
 function load(channel2, history2) {
-  histories.set(channel2, history2);
-  get(`/api/v1/history?channel=${encodeURIComponent(channel2)}`).then(({ bounds_ns, seconds }) => {
+  const after = history2.missingAfter;
+  const count2 = Math.min(SECONDS_MAX, (history2.seconds.at(-1)?.t ?? 0) - after + OVERLAP2);
+  history2.missingAfter = null;
+  history2.isLoading = true;
+  get(`/api/v1/history?channel=${encodeURIComponent(channel2)}&seconds=${count2}`).then(({ bounds_ns, seconds }) => {
     history2.bounds = bounds_ns;
-    history2.seconds = [...seconds, ...history2.seconds.filter((second) => !(second.t <= seconds.at(-1)?.t))];
+    const [first, last] = [seconds[0]?.t, seconds.at(-1)?.t];
+    history2.seconds = [...history2.seconds.filter(({ t }) => t < first), ...seconds, ...history2.seconds.filter(({ t }) => !(t <= last))].slice(-SECONDS_MAX);
+    if (count2 < SECONDS_MAX && !(first <= after + 1)) history2.missingAfter = after;
+    if (histories.get(channel2) !== history2) return;
     app.isNewSecond = true;
     if (view && app.state) view.update(app.state);
-  }, () => histories.delete(channel2));
+  }, () => {
+    history2.missingAfter = after;
+  }).finally(() => {
+    history2.isLoading = false;
+  });
 }
 function add({ name, second }) {
-  if (!histories.has(name)) load(name, { seconds: [], bounds: [] });
+  const isFirst = !histories.has(name);
+  if (isFirst) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history2 = histories.get(name);
   const { seconds } = history2;
   const last = seconds.at(-1)?.t;
-  if (!second || last >= second.t) return false;
-  seconds.push(second);
-  if (seconds.length > SECONDS_MAX) seconds.shift();
-  if (last < second.t - 1) load(name, history2);
-  return true;
+  const isNew = Boolean(second) && !(last >= second.t);
+  if (isNew) {
+    seconds.push(second);
+    if (seconds.length > SECONDS_MAX) seconds.shift();
+    if (last < second.t - 1) history2.missingAfter ??= last;
+  }
+  if ((isFirst || isNew) && history2.missingAfter !== null && !history2.isLoading) load(name, history2);
+  return isNew;
 }
 function take(state) {
   const isFirst = app.state === null;

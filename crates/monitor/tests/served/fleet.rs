@@ -110,7 +110,7 @@ fn the_page_over_all_has_a_token_of_its_own() {
 
 #[test]
 fn a_process_that_speaks_tls_is_named_as_such() {
-    // What a TLS server answers to plain HTTP: an alert.
+    // A TLS server answers plain HTTP with an alert.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let alert = std::thread::spawn(move || {

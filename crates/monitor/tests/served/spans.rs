@@ -76,7 +76,7 @@ fn gaps_replays_and_books_end_in_spans() {
     assert!(replay.identity.is_child_of(recovered.identity), "{ended:#?}");
     assert!(!book.identity.is_child_of(recovered.identity), "{ended:#?}");
 
-    // What is not over at the end was not recovered.
+    // A recovery that is unfinished at the end has failed.
     let recovery = feed.books.as_mut().unwrap();
     change(recovery, first, 150);
     recovery.end_message(false);
