@@ -225,6 +225,22 @@ impl App {
         }
     }
 
+    /// Names the subject of the history: a channel, a session, all topics or the packets sent.
+    pub(crate) fn history_subject(&self) -> String {
+        let named = |kind: &str, items: &Value, index: usize| {
+            let name = list(items).get(index).map(|item| text(&item["name"]));
+            format!("{kind} {}", name.unwrap_or_default())
+        };
+        let channels = &self.state["channels"];
+        match self.view {
+            View::Feed if list(channels).is_empty() => "sent packets".to_owned(),
+            View::Feed => named("channel", channels, self.chosen),
+            View::Books | View::Packets => named("channel", channels, self.channel),
+            View::Fix => named("session", &self.state["fix"]["sessions"], self.chosen),
+            View::Topics => "all topics".to_owned(),
+        }
+    }
+
     /// Replaces the answer to [`detail_path`](Self::detail_path).
     pub fn set_detail(&mut self, detail: Value) {
         self.detail = detail;
@@ -363,12 +379,6 @@ impl App {
         let last = self.lines().saturating_sub(1);
         match key {
             Keystroke::Quit | Keystroke::Character('q') => self.is_over = true,
-            Keystroke::Character(digit @ '1'..='5') => {
-                let at = digit.to_digit(10).unwrap_or(1) as usize - 1;
-                self.show(View::ALL[at]);
-            }
-            Keystroke::Next => self.show(View::ALL[(at + 1) % count]),
-            Keystroke::Previous => self.show(View::ALL[(at + count - 1) % count]),
             Keystroke::Up | Keystroke::Character('k') => {
                 self.chosen = self.chosen.saturating_sub(1)
             }
@@ -377,17 +387,25 @@ impl App {
             }
             Keystroke::PageUp => self.chosen = self.chosen.saturating_sub(PAGE),
             Keystroke::PageDown => self.chosen = (self.chosen + PAGE).min(last),
+            Keystroke::Enter => self.open(),
+            // The other keys choose what is shown of one process.
+            _ if self.is_overview() => {}
+            Keystroke::Character(digit @ '1'..='5') => {
+                let at = digit.to_digit(10).unwrap_or(1) as usize - 1;
+                self.show(View::ALL[at]);
+            }
+            Keystroke::Next => self.show(View::ALL[(at + 1) % count]),
+            Keystroke::Previous => self.show(View::ALL[(at + count - 1) % count]),
             Keystroke::Character('c') => {
                 let channels = list(&self.state["channels"]).len().max(1);
                 self.channel = (self.channel + 1) % channels;
                 (self.chosen, self.packet, self.detail) = (0, None, Value::Null);
             }
-            Keystroke::Character('/') if !self.is_overview() => {
+            Keystroke::Character('/') => {
                 self.show(View::Books);
                 (self.is_typing, self.is_history) = (true, false);
             }
             Keystroke::Character('h') => self.is_history = !self.is_history,
-            Keystroke::Enter => self.open(),
             Keystroke::Escape => self.close(),
             Keystroke::Character(_) | Keystroke::Backspace => {}
         }

@@ -10,13 +10,17 @@ fn recorded() -> Value {
     serde_json::from_str(include_str!("recorded.json")).expect("JSON")
 }
 
-/// Returns the lines of a screen with this many columns.
+/// Returns the lines of a screen with this many columns and 40 rows.
 fn screen(app: &App, columns: u16) -> Vec<String> {
-    let mut terminal = Terminal::new(TestBackend::new(columns, 40)).expect("a terminal");
+    screen_of(app, columns, 40)
+}
+
+fn screen_of(app: &App, columns: u16, rows: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     terminal.draw(|frame| app.draw(frame)).expect("drawn");
     let buffer = terminal.backend().buffer().clone();
     let line = |row: u16| (0..columns).map(|column| buffer[(column, row)].symbol()).collect();
-    (0..40).map(line).collect()
+    (0..rows).map(line).collect()
 }
 
 /// Returns the line that contains a text.
@@ -159,6 +163,7 @@ fn a_sender_has_its_lines_and_how_late_it_is() {
     let packets = |count: u64| json!({"packets": count, "no_room": 0, "lost": 0});
     app.add_history(json!({"seconds": [{"t": 1, "lines": [packets(8), packets(9)]}]}));
     line_with(&screen(&app, 100), "packets to line B: 9 in the last second");
+    line_with(&screen(&app, 100), "last hour of sent packets");
     app.press(Keystroke::Escape);
     // A process that receives too shows both.
     state["channels"] = recorded()["state"]["channels"].clone();
@@ -211,6 +216,18 @@ fn a_monitor_of_several_lists_its_processes_and_each_can_be_opened() {
     line_with(&screen(&app, 160), "4 processes");
     // A narrow terminal shows less, without a panic.
     screen(&app, 20);
+
+    // Keys of one process have no effect in the list.
+    for key in ['3', 'h', '/', 'c'].map(Keystroke::Character) {
+        app.press(key);
+    }
+    app.press(Keystroke::Next);
+    app.press(Keystroke::Enter);
+    app.set_state(recorded()["bus"].clone());
+    let lines = screen(&app, 160);
+    assert!(lines[39].contains("5, Tab: view"), "still the Topics view: {}", lines[39]);
+    line_with(&lines, "late joiners");
+    assert_eq!(app.history_path(), None);
 }
 
 #[test]
@@ -231,6 +248,20 @@ fn the_last_hour_is_drawn_with_its_greatest_values() {
     line_with(&lines, "packets of line A: 11 in the last second, 11 at most in 12.0 s");
     line_with(&lines, "messages: 22 in the last second, 22 at most in 12.0 s");
     line_with(&lines, "kernel to handler, p99: 1.5 us in the last second");
+    line_with(&lines, "last hour of channel feed ");
+    // A heading, and two rows for each of 9 charts; a screen has three rows for the rest.
+    for (rows, more) in [(22, None), (21, Some(1)), (12, Some(5)), (5, Some(8))] {
+        let lines = screen_of(&app, 80, rows);
+        let heading = line_with(&lines, "last hour of channel feed");
+        let said = more.map(|more| match more {
+            1 => "1 more chart needs a taller screen".to_owned(),
+            more => format!("{more} more charts need a taller screen"),
+        });
+        assert!(heading.contains(said.as_deref().unwrap_or("feed ")), "{rows} rows: {heading}");
+        assert_eq!(heading.contains("taller"), said.is_some(), "{rows} rows: {heading}");
+        let charts = lines.iter().filter(|line| line.contains("in the last second")).count();
+        assert_eq!(charts, 9 - more.unwrap_or(0), "{rows} rows");
+    }
     let title = lines.iter().position(|line| line.contains("packets of line A")).expect("a title");
     assert!(lines[title + 1..title + 4].iter().any(|line| line.contains('█')), "{lines:#?}");
     // An hour is kept, and its greatest value is seen although a column has many seconds.
@@ -249,6 +280,9 @@ fn the_last_hour_is_drawn_with_its_greatest_values() {
     assert!(path.starts_with("/api/v1/history?of=session&session="), "{path}");
     app.add_history(json!({"seconds": [{"t": 1, "received": 5, "sent": 6, "resent": 0, "rejected": 0, "queued": 7}]}));
     line_with(&screen(&app, 100), "messages queued: 7 in the last second");
+    let session = recorded()["fix"]["fix"]["sessions"][0]["name"].clone();
+    let name = session.as_str().expect("a name");
+    line_with(&screen(&app, 100), &format!("last hour of session {name}"));
     app.set_state(recorded()["bus"].clone());
     app.press(Keystroke::Character('5'));
     assert_eq!(app.history_path().as_deref(), Some("/api/v1/history?of=topics"));

@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::widgets::{Block, Sparkline};
+use ratatui::widgets::{Block, Paragraph, Sparkline};
 use serde_json::Value;
 
 use super::nothing;
@@ -39,7 +39,17 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         View::Fix => of_session(seconds),
         View::Topics => of_topics(seconds, &app.state["bus"]["topics"]),
     };
-    all.truncate(usize::from(area.height / CHART_ROWS).max(1));
+    let [heading, area] =
+        Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let fitting = usize::from(area.height / CHART_ROWS).max(1);
+    let subject = app.history_subject();
+    let heading_text = match all.len().saturating_sub(fitting) {
+        0 => format!("last hour of {subject}"),
+        1 => format!("last hour of {subject}; 1 more chart needs a taller screen"),
+        more => format!("last hour of {subject}; {more} more charts need a taller screen"),
+    };
+    frame.render_widget(Paragraph::new(heading_text), heading);
+    all.truncate(fitting);
     let heights = vec![Constraint::Fill(1); all.len()];
     let covered = covered(seconds);
     for (series, area) in all.into_iter().zip(Layout::vertical(heights).split(area).iter()) {
