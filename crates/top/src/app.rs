@@ -78,8 +78,17 @@ pub(crate) struct ApiQuery {
     pub(crate) process: Option<String>,
     /// Path of a request in addition to the state; `None` if the view needs only the state.
     pub(crate) detail: Option<String>,
-    /// Path of the history that is shown, without the number of seconds.
-    pub(crate) history: Option<String>,
+    /// The history that is shown.
+    pub(crate) history: Option<WantedHistory>,
+}
+
+/// A request for a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WantedHistory {
+    /// Path without the number of seconds.
+    pub(crate) path: String,
+    /// Time of the newest second that the screen has, in Unix seconds; `None`: request all seconds.
+    pub(crate) after: Option<u64>,
 }
 
 /// An answer of the API.
@@ -92,11 +101,13 @@ pub(crate) enum ApiAnswer {
         answer: Result<Value, String>,
     },
     Detail {
+        process: Option<String>,
         path: String,
         answer: Result<Value, String>,
     },
     History {
-        path: String,
+        process: Option<String>,
+        query: WantedHistory,
         answer: Result<Value, String>,
     },
 }
@@ -179,8 +190,9 @@ impl App {
 
     /// Adds seconds to the history: the answer to [`history_path`](Self::history_path).
     pub fn add_history(&mut self, history: Value) {
-        if let Some(path) = self.history_path() {
-            self.take(ApiAnswer::History { path, answer: Ok(history) });
+        if let Some(query) = self.history_query() {
+            let process = self.process.clone();
+            self.take(ApiAnswer::History { process, query, answer: Ok(history) });
         }
     }
 
@@ -269,8 +281,13 @@ impl App {
         ApiQuery {
             process: self.process.clone(),
             detail: self.detail_path(),
-            history: self.history_path(),
+            history: self.history_query(),
         }
+    }
+
+    fn history_query(&self) -> Option<WantedHistory> {
+        let after = self.history().last().and_then(|second| second["t"].as_u64());
+        self.history_path().map(|path| WantedHistory { path, after })
     }
 
     fn chosen_instrument(&self) -> Option<u64> {
@@ -282,9 +299,18 @@ impl App {
             ApiAnswer::Processes(Ok(all)) => {
                 (self.processes, self.error) = (all["processes"].clone(), None);
             }
-            // The answer of a process that was left meanwhile.
-            ApiAnswer::State { process, .. } if process != self.process => {}
-            ApiAnswer::State { answer: Ok(state), .. } => (self.state, self.error) = (state, None),
+            // Ignore the answers of a process that was left meanwhile.
+            ApiAnswer::State { process, .. }
+            | ApiAnswer::Detail { process, .. }
+            | ApiAnswer::History { process, .. }
+                if process != self.process => {}
+            ApiAnswer::State { answer: Ok(state), .. } => {
+                if state["process"]["pid"] != self.state["process"]["pid"] {
+                    // The process was restarted: the seconds are of the previous one.
+                    self.history = Default::default();
+                }
+                (self.state, self.error) = (state, None);
+            }
             ApiAnswer::Processes(Err(error)) | ApiAnswer::State { answer: Err(error), .. } => {
                 self.error = Some(error);
             }
@@ -294,11 +320,22 @@ impl App {
             ApiAnswer::Detail { answer: Err(error), .. } => {
                 self.detail = serde_json::json!({ "error": error });
             }
-            ApiAnswer::History { path, .. } if Some(&path) != self.history_path().as_ref() => {}
-            ApiAnswer::History { path, answer: Ok(history) } => self.merge(path, history),
+            ApiAnswer::History { query, .. } if !self.continues(&query) => {}
+            ApiAnswer::History { query, answer: Ok(history), .. } => {
+                self.merge(query.path, history);
+            }
             ApiAnswer::History { answer: Err(error), .. } => self.history_error = Some(error),
         }
         self.chosen = self.chosen.min(self.lines().saturating_sub(1));
+    }
+
+    /// Returns true if the answer to a query belongs to the history that is shown and leaves no gap in it: it has all seconds, or
+    /// those after the newest one here.
+    fn continues(&self, query: &WantedHistory) -> bool {
+        let shown = self.history_query();
+        shown.is_some_and(|shown| {
+            shown.path == query.path && (query.after.is_none() || query.after == shown.after)
+        })
     }
 
     /// Adds seconds to the history, or begins another one. Seconds that are there already are replaced.
@@ -515,3 +552,6 @@ fn encoded(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,8 +16,8 @@ use crate::fields::list;
 const EVERY: Duration = Duration::from_millis(250);
 /// Interval between requests for the history.
 const HISTORY_EVERY: Duration = Duration::from_secs(2);
-/// Seconds that are asked for again, so that none is missed.
-const OVERLAP: usize = 10;
+/// Seconds that are requested again, so that none is missed.
+const OVERLAP: u64 = 10;
 
 pub(crate) struct Asking {
     wanted: Arc<Mutex<ApiQuery>>,
@@ -63,7 +63,7 @@ struct ApiRequests {
     sender: Sender<ApiAnswer>,
     /// Whether the monitor is of several processes, once it has answered.
     is_of_several: Option<bool>,
-    /// Process and path of the last request for a history, and when it was sent.
+    /// Process and path of the last answered request for a history, and when the answer came.
     history: Option<(Option<String>, String, Instant)>,
 }
 
@@ -86,37 +86,56 @@ impl ApiRequests {
         }
         let target = MonitorTarget { process: process.clone(), ..self.target.clone() };
         let answer = get(&target, "/api/v1/state").await;
+        let now_ms = answer.as_ref().ok().and_then(|state| state["at_ms"].as_u64());
         self.sender.send(ApiAnswer::State { process: process.clone(), answer })?;
         if let Some(path) = detail {
             let answer = get(&target, &path).await;
-            self.sender.send(ApiAnswer::Detail { path, answer })?;
+            self.sender.send(ApiAnswer::Detail { process: process.clone(), path, answer })?;
         }
-        if let Some(path) = history
-            && let Some(count) = self.seconds_due(&process, &path)
+        if let Some(query) = history
+            && self.is_history_due(&process, &query.path)
         {
-            let answer = get(&target, &format!("{path}&seconds={count}")).await;
+            let count = seconds_after(query.after, now_ms);
+            let answer = get(&target, &format!("{}&seconds={count}", query.path)).await;
             if answer.is_ok() {
-                self.history = Some((process, path.clone(), Instant::now()));
+                self.history = Some((process.clone(), query.path.clone(), Instant::now()));
             }
-            self.sender.send(ApiAnswer::History { path, answer })?;
+            self.sender.send(ApiAnswer::History { process, query, answer })?;
         }
         Ok(())
     }
 
-    /// Returns how many seconds of a history to ask for: all at first, then those since the last answer; `None` if it is too
-    /// early to ask.
-    fn seconds_due(&self, process: &Option<String>, path: &str) -> Option<usize> {
-        match &self.history {
-            Some((known, known_path, at)) if known == process && known_path == path => {
-                let missed = at.elapsed();
-                let count = missed.as_secs() as usize + OVERLAP;
-                (missed >= HISTORY_EVERY).then(|| count.min(SECONDS_MAX))
-            }
-            _ => Some(SECONDS_MAX),
-        }
+    /// Returns false shortly after an answer with the same history.
+    fn is_history_due(&self, process: &Option<String>, path: &str) -> bool {
+        !self.history.as_ref().is_some_and(|(known, known_path, at)| {
+            known == process && known_path == path && at.elapsed() < HISTORY_EVERY
+        })
     }
+}
+
+/// Returns how many of the newest seconds of a history to request, so that none after `after` is missed. `now_ms` is the time of the
+/// process. Without these times: all.
+fn seconds_after(after: Option<u64>, now_ms: Option<u64>) -> usize {
+    let missed = after.zip(now_ms).map(|(after, now_ms)| (now_ms / 1000).saturating_sub(after));
+    let count = missed.and_then(|missed| usize::try_from(missed + OVERLAP).ok());
+    count.unwrap_or(SECONDS_MAX).min(SECONDS_MAX)
 }
 
 async fn get(target: &MonitorTarget, path: &str) -> Result<Value, String> {
     target.get(path).await.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seconds_since_the_newest_one_are_requested_or_all() {
+        assert_eq!(seconds_after(None, Some(5_000_000)), SECONDS_MAX);
+        assert_eq!(seconds_after(Some(4990), None), SECONDS_MAX);
+        assert_eq!(seconds_after(Some(4990), Some(5_000_999)), 20);
+        assert_eq!(seconds_after(Some(1), Some(5_000_000)), SECONDS_MAX);
+        // The clock was set back.
+        assert_eq!(seconds_after(Some(6000), Some(5_000_000)), 10);
+    }
 }
