@@ -162,11 +162,12 @@ impl Explaining {
         lose_dictionaries(&mut channel.decoder);
         let mut used = None;
         for (index, packet) in before.iter().enumerate() {
-            explainer.skip(&mut channel, packet);
+            let is_right = explainer.follow(&mut channel, packet);
             deadline.check()?;
+            // After a failed message, only a reset later in the same packet makes the entries known.
             used = match channel.decoder.needs_reset() {
                 true => None,
-                false => used.or(Some(before.len() - index)),
+                false => used.filter(|_| is_right).or(Some(before.len() - index)),
             };
         }
         let mut explanation = self.explain(&explainer, &mut channel, bytes);
@@ -324,6 +325,8 @@ const fn style(emphasis: Emphasis) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use tickwire_feed::framing::MessageHeader;
+
     use super::*;
 
     /// Template 1 resets the dictionaries; a message of template 2 without a value has one more than the last.
@@ -333,8 +336,12 @@ mod tests {
     const NEXT: [u8; 2] = [0xC0, 0x82];
 
     fn explain(packet: &[u8], before: &[&[u8]]) -> Explanation {
+        explain_framed(Framing::default(), packet, before)
+    }
+
+    fn explain_framed(framing: Framing, packet: &[u8], before: &[&[u8]]) -> Explanation {
         let set = TemplateSet::parse(TEMPLATES).unwrap();
-        let framing = Framing::default().reset(ResetPolicy::Template);
+        let framing = framing.reset(ResetPolicy::Template);
         let decoding = DecoderOptions::default().reset(framing.reset_policy().into());
         let explaining = Explaining::new(set, decoding, framing).unwrap();
         let before: Vec<Arc<[u8]>> = before.iter().map(|bytes| (*bytes).into()).collect();
@@ -358,6 +365,28 @@ mod tests {
         assert_eq!(value, "9");
         assert!(entries.contains('8') && entries.contains('9'), "{entries}");
         assert!(explanation.remark.unwrap().contains("the 3 packets before it"));
+    }
+
+    #[test]
+    fn a_packet_that_fails_before_its_own_reset_is_the_first_that_is_used() {
+        let header = MessageHeader::Encoded { prefix_fields: 0, suffix_fields: 0 };
+        let framing = Framing::default().message_header(header).unwrap();
+        let framed = |messages: &[&[u8]]| -> Vec<u8> {
+            let with_len = |message: &&[u8]| [&[0x80 | message.len() as u8], *message].concat();
+            messages.iter().flat_map(with_len).collect()
+        };
+        let unknown_template = [0xC0, 0x8F];
+        let first = framed(&[&RESET, &SEVEN]);
+        let next = framed(&[&NEXT]);
+        for (second, used) in [
+            (framed(&[&NEXT, &RESET, &SEVEN]), "the 3 packets before it"),
+            (framed(&[&unknown_template, &RESET, &SEVEN]), "the 2 packets before it"),
+        ] {
+            let explanation = explain_framed(framing, &next, &[&first, &second, &next]);
+            assert_eq!(field(&explanation)[0], "9");
+            let remark = explanation.remark.unwrap();
+            assert!(remark.contains(used), "{remark}");
+        }
     }
 
     #[test]

@@ -137,47 +137,56 @@ impl<'p> Explainer<'p> {
         Ok(is_right)
     }
 
-    /// Decodes the bytes of a packet only to update the dictionaries.
-    pub fn skip(&self, channel: &mut Channel, bytes: &[u8]) {
+    /// Decodes a packet only to update the dictionaries. Returns true if no message of it failed; otherwise they are unknown, or
+    /// depend only on the messages from a later reset in this packet on.
+    pub fn follow(&self, channel: &mut Channel, bytes: &[u8]) -> bool {
+        let mut is_right = true;
         for segment in channel.framer.split(bytes).flatten() {
             if segment.reset_before {
                 channel.decoder.begin_packet();
             }
-            channel.ended_inside |= !self.pass_segment(&mut channel.decoder, segment.bytes);
+            let followed = self.follow_segment(&mut channel.decoder, segment.bytes);
+            is_right &= followed.is_right;
+            channel.ended_inside |= !followed.is_at_end;
         }
+        is_right
     }
 
     fn pass(&self, channel: &mut Channel, packet: &Packet<'_>) {
-        self.skip(channel, packet.bytes);
+        self.follow(channel, packet.bytes);
         if packet.is_truncated() {
             lose_dictionaries(&mut channel.decoder);
         }
     }
 
-    /// Returns true if the segment ends at the end of a message.
-    fn pass_segment(&self, decoder: &mut Decoder, bytes: &[u8]) -> bool {
+    fn follow_segment(&self, decoder: &mut Decoder, bytes: &[u8]) -> ExplainedSegment {
+        let failed = ExplainedSegment { is_right: false, is_at_end: false };
+        let mut is_right = true;
         let mut at = 0;
         while at < bytes.len() {
             let Ok(Some(block)) = next_block(&self.framing, bytes, at) else {
                 lose_dictionaries(decoder);
-                return false;
+                return failed;
             };
             at = block.start;
             while at < block.end {
                 if self.is_late() {
-                    return false;
+                    return failed;
                 }
                 at = match decoder.decode(&bytes[at..block.end]) {
                     Ok(decoded) => at + decoded.len,
-                    Err(_) if block.has_length => block.end,
-                    Err(_) => return false,
+                    Err(_) if block.has_length => {
+                        is_right = false;
+                        block.end
+                    }
+                    Err(_) => return failed,
                 };
                 if block.is_one_message {
                     break;
                 }
             }
         }
-        true
+        ExplainedSegment { is_right, is_at_end: true }
     }
 
     /// Decodes the packets of a capture before `wanted`, so that dictionaries are in the right
@@ -215,9 +224,9 @@ impl<'p> Explainer<'p> {
     }
 }
 
-/// Result of explaining a segment.
+/// Result of explaining or following a segment.
 struct ExplainedSegment {
-    /// True if all explained messages were decoded.
+    /// True if all messages were decoded, of an explained segment those that were explained.
     is_right: bool,
     /// True if the segment ends at the end of a message.
     is_at_end: bool,
