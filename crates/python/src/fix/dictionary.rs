@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use tickwire_fix::dictionary::{EnumValue, Problem, shipped};
 use tickwire_fix::{Dictionary as Rules, Tag};
-use tickwire_fix_session::{ApplVersion, Config, Dictionaries};
 use tickwire_fix_text::{Names, Versions};
 
 /// The dictionaries that are part of the package, each parsed on first use.
@@ -17,22 +16,6 @@ static SHIPPED: LazyLock<Arc<Versions>> = LazyLock::new(Arc::default);
 /// Returns the given dictionary, or those that are part of the package.
 pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
     given.map_or_else(|| SHIPPED.clone(), |dictionary| dictionary.versions.clone())
-}
-
-/// Returns the dictionaries of a session; those that are part of the package if it has none.
-pub fn versions_of(config: &Config) -> Arc<Versions> {
-    let Some(Dictionaries { session, application }) = &config.dictionaries else {
-        return versions(None);
-    };
-    if application.is_empty() {
-        return Arc::new(Versions::one(session.clone(), session.clone()));
-    }
-    let code = |version: ApplVersion| version.code().as_bytes().to_vec();
-    let default = config.default_appl_ver_id.as_deref();
-    let default = default.and_then(|default| ApplVersion::parse(default.as_bytes()));
-    let by_version =
-        application.iter().map(|(version, dictionary)| (code(*version), dictionary.clone()));
-    Arc::new(Versions::by_version(session.clone(), by_version.collect(), default.map(code)))
 }
 
 /// A dictionary: names, types and rules of messages.

@@ -1,7 +1,7 @@
 //! FIX sessions: the engine; its callbacks are methods of a Python object.
 
 use crate::errors;
-use crate::fix::dictionary::{Dictionary, versions, versions_of};
+use crate::fix::dictionary::{Dictionary, versions};
 use crate::fix::encode::{Outgoing, added};
 use crate::fix::inner::Inner;
 use crate::fix::message::Message;
@@ -19,11 +19,27 @@ use tickwire_fix_engine::{
 };
 use tickwire_fix_session::settings::Settings;
 use tickwire_fix_session::{
-    Added, Config, Delivery, Fsync, Head, Hooks, Now, Outgoing as Leaving, Role, SendDecision,
-    SendError, SessionEvent, SessionId,
+    Added, ApplVersion, Config, Delivery, Dictionaries, Fsync, Head, Hooks, Now,
+    Outgoing as Leaving, Role, SendDecision, SendError, SessionEvent, SessionId,
 };
 use tickwire_fix_text::Versions;
 use tickwire_net::Stop;
+
+/// Returns the dictionaries of a session; those that are part of the package if it has none.
+fn versions_of(config: &Config) -> Arc<Versions> {
+    let Some(Dictionaries { session, application }) = &config.dictionaries else {
+        return versions(None);
+    };
+    if application.is_empty() {
+        return Arc::new(Versions::one(session.clone(), session.clone()));
+    }
+    let code = |version: ApplVersion| version.code().as_bytes().to_vec();
+    let default = config.default_appl_ver_id.as_deref();
+    let default = default.and_then(|default| ApplVersion::parse(default.as_bytes()));
+    let by_version =
+        application.iter().map(|(version, dictionary)| (code(*version), dictionary.clone()));
+    Arc::new(Versions::by_version(session.clone(), by_version.collect(), default.map(code)))
+}
 
 /// The Python object with the callbacks, and the sessions it knows.
 struct Host {
