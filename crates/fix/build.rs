@@ -1,13 +1,19 @@
 //! Compresses the dictionaries that are part of the library.
 
-use std::path::Path;
-use std::{env, fs};
-
-/// Highest level of compression: all of them take a second once.
-const LEVEL: u8 = 9;
-
 fn main() {
     println!("cargo::rerun-if-changed=dictionaries");
+    #[cfg(feature = "shipped")]
+    compress();
+}
+
+#[cfg(feature = "shipped")]
+fn compress() {
+    use std::path::Path;
+    use std::{env, fs};
+
+    /// Highest level of compression: all of them take a second once.
+    const LEVEL: u8 = 9;
+
     let folder = env::var("OUT_DIR").expect("set by cargo");
     for entry in fs::read_dir("dictionaries").expect("part of the package") {
         let file = entry.expect("a folder that can be read").path();

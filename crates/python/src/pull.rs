@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tickwire_captures::plan::{self, Split, SplitReader};
@@ -48,9 +49,9 @@ impl Source {
         let Self { path, format, .. } = self;
         let name = path.display();
         let failed = |error| format!("cannot open {name}: {error}");
-        if !fs::metadata(path).map_err(failed)?.is_file() {
+        if fs::metadata(path).map_err(failed)?.file_type().is_fifo() {
             return Err(format!(
-                "{name} is not a file: it is read more than once, so write a pipe to a file first"
+                "{name} is a pipe, but a capture is read more than once: write it to a file first"
             ));
         }
         let file = File::open(path).map_err(failed)?;

@@ -231,5 +231,5 @@ def test_pipes_are_refused_because_they_can_be_read_once(tmp_path: Path) -> None
     templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
     os.mkfifo(tmp_path / "pipe")
     for framing in ["none", "auto"]:
-        with pytest.raises(tickwire.TickwireError, match="pipe is not a file: it is read more than once"):
+        with pytest.raises(tickwire.TickwireError, match="is a pipe, but a capture is read more than once"):
             tickwire.open(tmp_path / "pipe", templates, input_format="u32be", framing=framing)

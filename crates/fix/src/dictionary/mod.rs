@@ -22,8 +22,9 @@ use crate::tag::Tag;
 
 /// The dictionaries that ship with the library, in QuickFIX's format.
 ///
-/// The files are those of QuickFIX, under the licence in the same folder. A program contains them compressed, 0.2 MB instead of
+/// Needs the feature `shipped`, which is on by default. The files are those of QuickFIX, under the licence in the same folder. A program contains them compressed, 0.2 MB instead of
 /// 2.1, and decompresses one at its first use (up to 3 ms).
+#[cfg(feature = "shipped")]
 pub mod shipped {
     use std::sync::LazyLock;
 
