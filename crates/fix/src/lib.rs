@@ -8,7 +8,8 @@
 //! | [`Writer`] | writes messages |
 //! | [`Validator`] | checks messages against a [`Dictionary`] |
 //!
-//! Reading and writing a message does not allocate.
+//! Reading and writing a message does not allocate. The feature `shipped`, on by default, has the dictionaries of FIX 4.0 to 5.0SP2
+//! ([`dictionary::shipped`]).
 //!
 //! # Examples
 //!
