@@ -60,15 +60,16 @@ async function sessions(processes) {
   const page = await open(address, "/#fix");
   await page.waitForSelector("[data-session] summary");
   const compared = await isAsTheApiSays(page, 15);
-  const field = page.locator("td", { hasText: "MsgSeqNum" }).first();
-  // The list moves until the pointer is over it: a click may come as a message goes.
+  const message = page.locator("details[open]");
+  // The list moves until the pointer is over it: the message that opens need not be the first any more, or it may be gone.
   await until("an open message", async () => {
     await page.locator("summary").first().click();
-    return field.waitFor({ timeout: 1000 }).then(() => true, () => false);
+    return message.waitFor({ timeout: 1000 }).then(() => true, () => false);
   });
+  await message.locator("td", { hasText: "MsgSeqNum" }).first().waitFor();
   const { messages } = await session();
   assert.ok(messages.some(({ name }) => ["ExecutionReport", "NewOrderSingle"].includes(name)), "messages are named");
-  await page.locator("summary").first().click();
+  await message.locator("summary").click();
   done(`FIX: ${compared} numbers on the page are those of the API, and messages open into their fields`);
 
   const dialog = await administer(page, "Disable", "wrong-token-wrong");
@@ -79,6 +80,8 @@ async function sessions(processes) {
   await administer(page, "Disable", right);
   await until("a disabled session", async () => !(await session()).enabled && (await session()).state === "disconnected");
   await page.locator("[data-session] .pill", { hasText: "disabled" }).waitFor();
+  // Over the list, where the dialog may have left it, the pointer would hold it.
+  await page.mouse.move(0, 0);
   await page.waitForTimeout(1500);
   const counts = await isAsTheMetricsSay(address);
   await isAsTheApiSays(page, 15);
