@@ -100,6 +100,27 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("the first state is painted before histories are requested", async () => {
+    const page = await (await browser.newContext()).newPage();
+    await page.addInitScript(() => {
+      let isPainted = false;
+      const { fetch } = window;
+      window.arePainted = [];
+      window.fetch = (path, ...rest) => {
+        if (path.includes("/history?")) window.arePainted.push(isPainted);
+        return fetch(path, ...rest);
+      };
+      addEventListener("DOMContentLoaded", () => new MutationObserver((_, observer) => {
+        if (!document.querySelector("[data-channel=feed]")) return;
+        observer.disconnect();
+        requestAnimationFrame(() => { isPainted = true; });
+      }).observe(document.body, { childList: true, subtree: true }));
+    });
+    await page.goto(address);
+    await page.waitForFunction(() => window.arePainted.length > 0);
+    assert.deepEqual(await page.evaluate(() => window.arePainted), [true]);
+  });
+
   await test("an error of the export is shown, not saved", async () => {
     api.history = (send, json) => json(404, { error: "no such channel" });
     const page = await open();

@@ -3,7 +3,7 @@
 import { download, get, process as chosen, processes, stream } from "./api.js";
 import { booksView } from "./books.js";
 import { topicsView } from "./topics.js";
-import { className, h, text } from "./dom.js";
+import { afterPaint, className, h, text } from "./dom.js";
 import { feedView } from "./feed.js";
 import { fixView } from "./fix.js";
 import * as format from "./format.js";
@@ -33,6 +33,8 @@ const app = {
     download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel)}`, `tickwire-${channel}.csv`),
 };
 let view;
+/** Whether the first state is on the screen. Histories are large: they are requested after it. */
+let isPainted = false;
 
 const tabs = VIEWS.map(([name, label], at) =>
   h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
@@ -74,10 +76,15 @@ function load(channel, history) {
   }, () => { history.missingAfter = after; }).finally(() => { history.isLoading = false; });
 }
 
+/** Requests the seconds that a channel misses, unless they are on their way. */
+function loadMissing(channel) {
+  const history = histories.get(channel);
+  if (isPainted && history.missingAfter !== null && !history.isLoading) load(channel, history);
+}
+
 /** Adds the newest second of a channel, and requests those that are missing; returns true if the second is new. */
 function add({ name, second }) {
-  const isFirst = !histories.has(name);
-  if (isFirst) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
+  if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history = histories.get(name);
   const { seconds } = history;
   const last = seconds.at(-1)?.t;
@@ -88,7 +95,7 @@ function add({ name, second }) {
     // The stream skips states that a slow page has no time for, and their seconds with them.
     if (last < second.t - 1) history.missingAfter ??= last;
   }
-  if ((isFirst || isNew) && history.missingAfter !== null && !history.isLoading) load(name, history);
+  if (isNew) loadMissing(name);
   return isNew;
 }
 
@@ -106,8 +113,15 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (isFirst) show();
-  else view.update(state);
+  if (!isFirst) {
+    view.update(state);
+    return;
+  }
+  show();
+  afterPaint(() => {
+    isPainted = true;
+    for (const channel of histories.keys()) loadMissing(channel);
+  });
 }
 
 function tell(isLive) {

@@ -23,6 +23,12 @@ export function className(element, value) {
   if (element.className !== value) element.className = value;
 }
 
+/** Calls a function once the next frame is painted; in a page that is not shown, once it is. */
+export function afterPaint(then) {
+  // A task that a frame starts comes after its painting.
+  requestAnimationFrame(() => setTimeout(then));
+}
+
 /**
  * Makes the children of `parent` those of `items`, in order: `make(item)` returns an element with a method `update(item)`;
  * elements of keys that are still there are kept.

@@ -2,7 +2,7 @@
 
 import { download, get } from "./api.js";
 import { ofHistory, spark } from "./charts.js";
-import { h, text } from "./dom.js";
+import { afterPaint, h, text } from "./dom.js";
 import * as format from "./format.js";
 
 /** Seconds in the chart: all that a process keeps. */
@@ -75,7 +75,7 @@ export function hour(title, query, member, value, unit, file) {
     }
     setTimeout(look, EVERY_MS);
   };
-  setTimeout(look);
+  afterPaint(look);
   addEventListener("redraw", redraw);
   return element;
 }

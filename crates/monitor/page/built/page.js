@@ -23,6 +23,9 @@ function text(element2, value) {
 function className(element2, value) {
   if (element2.className !== value) element2.className = value;
 }
+function afterPaint(then) {
+  requestAnimationFrame(() => setTimeout(then));
+}
 function keyed(parent, items, key, make) {
   const known = parent.known ??= /* @__PURE__ */ new Map();
   const wanted = /* @__PURE__ */ new Set();
@@ -677,7 +680,7 @@ function hour(title, query, member, value, unit, file) {
     }
     setTimeout(look, EVERY_MS);
   };
-  setTimeout(look);
+  afterPaint(look);
   addEventListener("redraw", redraw2);
   return element2;
 }
@@ -1952,6 +1955,7 @@ var app = {
   exportHistory: (channel2) => download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel2)}`, `tickwire-${channel2}.csv`)
 };
 var view;
+var isPainted = false;
 var tabs = VIEWS.map(([name, label], at) => h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
 function show() {
@@ -1987,9 +1991,12 @@ function load(channel2, history2) {
     history2.isLoading = false;
   });
 }
+function loadMissing(channel2) {
+  const history2 = histories.get(channel2);
+  if (isPainted && history2.missingAfter !== null && !history2.isLoading) load(channel2, history2);
+}
 function add({ name, second }) {
-  const isFirst = !histories.has(name);
-  if (isFirst) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
+  if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history2 = histories.get(name);
   const { seconds } = history2;
   const last = seconds.at(-1)?.t;
@@ -1999,7 +2006,7 @@ function add({ name, second }) {
     if (seconds.length > SECONDS_MAX) seconds.shift();
     if (last < second.t - 1) history2.missingAfter ??= last;
   }
-  if ((isFirst || isNew) && history2.missingAfter !== null && !history2.isLoading) load(name, history2);
+  if (isNew) loadMissing(name);
   return isNew;
 }
 function take(state) {
@@ -2015,8 +2022,15 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (isFirst) show();
-  else view.update(state);
+  if (!isFirst) {
+    view.update(state);
+    return;
+  }
+  show();
+  afterPaint(() => {
+    isPainted = true;
+    for (const channel2 of histories.keys()) loadMissing(channel2);
+  });
 }
 function tell(isLive) {
   const connection = element("connection");
