@@ -239,12 +239,12 @@ impl Channel {
         found.collect::<Vec<_>>().iter().rev().try_for_each(|path| remove(path))
     }
 
-    /// Creates a file of zeros with reserved space and passes it to `fill`; then sets its mode and group and gives it
-    /// its name, so that nobody sees it half written.
+    /// Creates a file of `words` zeros, reserves space for the first `reserved` of them and passes it to `fill`; then sets
+    /// its mode and group and gives it its name, so that nobody sees it half written.
     pub(crate) fn create<T>(
         &self,
         path: &Path,
-        words: usize,
+        (words, reserved): (usize, usize),
         readers: Readers,
         is_waiters: bool,
         fill: impl FnOnce(&File, &Path) -> Result<T, Error>,
@@ -255,7 +255,10 @@ impl Channel {
             let file = options().read(true).write(true).create_new(true).mode(0o600).open(&new);
             let file = file.map_err(failure(Attempt::Create, path))?;
             kill_point();
-            system::reserve(&file, words as u64 * 8).map_err(failure(Attempt::Reserve, path))?;
+            let reserve = |()| system::reserve(&file, 0..reserved as u64 * 8);
+            file.set_len(words as u64 * 8)
+                .and_then(reserve)
+                .map_err(failure(Attempt::Reserve, path))?;
             kill_point();
             let filled = fill(&file, path)?;
             permit(&file, path, readers, is_waiters)?;

@@ -159,7 +159,7 @@ impl Geometry {
 
     /// Returns the number of words of an entry of last values: a cell, then the key's length and bytes, rounded up to
     /// cache lines.
-    fn entry_words(&self) -> usize {
+    pub fn entry_words(&self) -> usize {
         (CELL_HEADER_WORDS + self.sample_bytes / 8 + 1 + self.key_bytes / 8).next_multiple_of(8)
     }
 
@@ -205,6 +205,15 @@ impl Geometry {
         }
     }
 
+    /// Returns the number of segments that a writer has made once it has this many keys. The last of them is still empty
+    /// when the one before it begins to fill, so a reader can map it long before it is used.
+    pub fn segments(&self, keys: u64) -> usize {
+        match self.key_bytes {
+            0 => 0,
+            _ => self.entry((2 * keys).min(KEYS_MAX - 1)).0 + 1,
+        }
+    }
+
     /// Returns the number of words of a segment's file.
     pub fn segment_words(&self, segment: usize) -> usize {
         HEADER_WORDS + self.segment_keys(segment) as usize * self.entry_words()
@@ -229,7 +238,7 @@ pub fn check_kind(memory: &impl Memory, magic: u64) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::Geometry;
+    use super::{Geometry, KEYS_MAX};
 
     #[test]
     fn entries_of_all_keys_are_inside_their_segments_and_apart() {
@@ -246,6 +255,12 @@ mod tests {
             last = Some((segment, end));
         }
         assert_eq!(last.unwrap().0, 6, "4, 4, 8, 16, 32, 64, 128 keys");
+        assert_eq!(
+            [0, 1, 2, 3, 4, 7, 8].map(|keys| geometry.segments(keys)),
+            [1, 1, 2, 2, 3, 3, 4]
+        );
+        let largest = geometry.entry(KEYS_MAX - 1).0;
+        assert_eq!(geometry.segments(KEYS_MAX), largest + 1);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::fault::kill_point;
 use crate::memory::{Memory, MemoryMut, Sleep};
 use crate::system;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::{self, NonNull};
@@ -36,15 +37,18 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// Maps the first `words` words of the file, which must be at least that long.
-    fn new(file: &File, path: &Path, words: usize, protection: i32) -> Result<Self, Error> {
+    fn new(
+        file: &File,
+        path: &Path,
+        words: usize,
+        protection: i32,
+        flags: i32,
+    ) -> Result<Self, Error> {
         let failure = |attempt| move |source| Error::Io { attempt, path: path.to_owned(), source };
         let len = file.metadata().map_err(failure(Attempt::Open))?.len();
         if words == 0 || len / 8 < words as u64 {
             return Err(Error::Damaged(Damage::Short));
         }
-        // A writer maps all pages at once; otherwise its first pass through the ring would take a page fault for every
-        // page. A reader maps pages as it reaches them, because a file may state more memory than it has.
-        let populate = if protection & libc::PROT_WRITE != 0 { libc::MAP_POPULATE } else { 0 };
         // SAFETY: a null hint lets the kernel choose free addresses, so no memory of Rust's is replaced; the descriptor
         // is open for the call; length and offset are in range.
         let start = unsafe {
@@ -52,7 +56,7 @@ impl Region {
                 ptr::null_mut(),
                 words * 8,
                 protection,
-                libc::MAP_SHARED | populate,
+                libc::MAP_SHARED | flags,
                 file.as_raw_fd(),
                 0,
             )
@@ -109,7 +113,8 @@ pub enum Fence {
 impl ReadMap {
     /// Maps the first `words` words.
     pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
-        Region::new(file, path, words, libc::PROT_READ).map(Self)
+        // A reader maps pages as it reaches them, because a file may state more memory than it has.
+        Region::new(file, path, words, libc::PROT_READ, 0).map(Self)
     }
 
     /// Returns true if somebody has truncated the file; its words have read as zeros since.
@@ -119,10 +124,26 @@ impl ReadMap {
 }
 
 impl WriteMap {
-    /// Maps the first `words` words.
+    /// Maps the first `words` words, with all their pages; otherwise a writer's first pass through the ring would take a
+    /// page fault for every page.
     pub fn new(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
-        let region = Region::new(file, path, words, libc::PROT_READ | libc::PROT_WRITE)?;
-        Ok(Self(region, Fence::Both))
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        Ok(Self(Region::new(file, path, words, protection, libc::MAP_POPULATE)?, Fence::Both))
+    }
+
+    /// Maps the first `words` words of a file that has no pages yet for most of them.
+    pub fn sparse(file: &File, path: &Path, words: usize) -> Result<Self, Error> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        Ok(Self(Region::new(file, path, words, protection, 0)?, Fence::Both))
+    }
+
+    /// Maps the pages of a range of words, which starts at a page and has reserved space, so that storing there takes no
+    /// page faults. Does nothing on kernels before 5.14.
+    pub fn populate(&self, range: Range<usize>) {
+        let words = &self.0.words()[range];
+        let (start, len) = (words.as_ptr().cast_mut().cast(), words.len() * 8);
+        // SAFETY: the range is inside the mapping (invariant 1). The call maps pages and changes no byte of them.
+        unsafe { libc::madvise(start, len, libc::MADV_POPULATE_WRITE) };
     }
 
     /// Returns true if somebody has truncated the file; since then, stores go to memory that nobody shares.

@@ -109,13 +109,41 @@ fn membarrier(command: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Allocates space for the whole file and sets its length. A full file system is therefore an error here instead of a
-/// SIGBUS when a page is first touched.
-pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    // SAFETY: the descriptor is open for the call; the other arguments are numbers.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
+/// Bytes that one call of [`reserve`] allocates. A signal ends such a call and frees what it has allocated, so a call must
+/// be short: a megabyte takes 0.1 to 0.4 ms.
+const RESERVE_BYTES: u64 = 1 << 20;
+
+/// Allocates space for a range of the file, which becomes at least that long. A full file system is therefore an error
+/// here instead of a SIGBUS when a page is first touched.
+pub fn reserve(file: &File, range: Range<u64>) -> io::Result<()> {
+    // Small calls would fill the file system, and with it the memory of the machine, before one of them fails.
+    let bytes = range.end.saturating_sub(range.start);
+    if bytes > RESERVE_BYTES && bytes > available_bytes(file)? {
+        return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+    }
+    let mut start = range.start;
+    while start < range.end {
+        let bytes = (range.end - start).min(RESERVE_BYTES);
+        let (offset, len) = (start as libc::off_t, bytes as libc::off_t);
+        // SAFETY: the descriptor is open for the call; the other arguments are numbers.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, len) } {
+            0 => start += bytes,
+            libc::EINTR => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the bytes that the file's file system has left; the maximum if it has no limit.
+fn available_bytes(file: &File) -> io::Result<u64> {
+    // SAFETY: a statvfs of zeros is valid.
+    let mut of: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open for the call, and the record lives through it.
+    match unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut of) } {
+        0 if of.f_blocks == 0 => Ok(u64::MAX),
+        0 => Ok(of.f_bavail.saturating_mul(of.f_frsize)),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -215,4 +243,50 @@ pub fn prefetch(word: &AtomicU64) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = word;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reserve;
+    use std::fs::{File, OpenOptions, remove_file};
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    extern "C" fn ignore(_: i32) {}
+
+    /// The kernel ends an allocation in tmpfs at any signal that is pending, and frees what it has allocated.
+    #[test]
+    fn signals_do_not_end_a_reservation() {
+        // SAFETY: a sigaction of zeros is valid, and the handler does nothing.
+        unsafe {
+            let mut action = std::mem::zeroed::<libc::sigaction>();
+            action.sa_sigaction = ignore as extern "C" fn(i32) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            assert_eq!(libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()), 0);
+        }
+        let path = format!("/dev/shm/tickwire-reserve-{}", std::process::id());
+        let open = || OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file: File = open().unwrap();
+        remove_file(&path).unwrap();
+        let is_over = AtomicBool::new(false);
+        // SAFETY: returns this thread's identifier.
+        let thread = unsafe { libc::pthread_self() };
+        let reserved = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    // SAFETY: the thread runs until this scope ends.
+                    unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            let reserved = reserve(&file, 0..256 << 20);
+            is_over.store(true, Ordering::Relaxed);
+            reserved
+        });
+        reserved.unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), 256 << 20);
+        assert_eq!(metadata.blocks() * 512, 256 << 20);
+    }
 }

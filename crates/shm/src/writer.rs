@@ -15,6 +15,7 @@ use crate::{position, ring, system, values};
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Most readers that [`Writer::readers`] can count.
 pub const READERS_COUNTED_MAX: u32 = 1024;
@@ -112,16 +113,17 @@ impl Writer {
         self.0.publish(Some(key), bytes)
     }
 
-    /// Returns the key with these bytes. A new key gets an entry, for which a file may have to be added; that takes
-    /// milliseconds instead of nanoseconds.
+    /// Returns the key with these bytes. A new key gets an entry. Memory for entries is reserved 64 KiB at a time, and a
+    /// file is added whenever the number of keys doubles; each takes up to some tenths of a millisecond.
     ///
     /// # Errors
-    /// [`Error::Key`]; errors of the operating system when a file is added.
+    /// [`Error::Key`]; errors of the operating system when memory is reserved or a file is added.
     pub fn key(&mut self, key: &[u8]) -> Result<Key, Error> {
         self.0.key(key)
     }
 
-    /// Adds the file of the first keys now, so that a file system that fills later does not refuse them.
+    /// Reserves memory for the first keys now ([`WriterOptions::keys`]), so that a file system that fills later does not
+    /// refuse them.
     ///
     /// # Errors
     /// [`Error::Key`] if the channel has no last values, and what the operating system refuses.
@@ -217,6 +219,43 @@ fn beat(ring: &impl MemoryMut) {
     ring.store(header::HEARTBEAT, system::monotonic_ns());
 }
 
+/// Bytes that are reserved at a time for entries of last values. Allocating and mapping a page takes about 3 us on a busy
+/// machine.
+const ENTRIES_RESERVED_BYTES: usize = 64 << 10;
+/// Words of a page.
+const PAGE_WORDS: usize = 512;
+
+/// A file of last values. Its memory is reserved step by step: a file has as many entries as all before it, so reserving a
+/// whole one would stop the writer for longer the more keys there are.
+#[derive(Debug)]
+pub(crate) struct ValuesFile {
+    pub map: WriteMap,
+    file: File,
+    path: PathBuf,
+    words: usize,
+    /// Words that have memory.
+    reserved: usize,
+}
+
+impl ValuesFile {
+    /// Reserves memory for the words below `until`, and for some more.
+    fn reserve(&mut self, until: usize) -> Result<(), Error> {
+        if until <= self.reserved {
+            return Ok(());
+        }
+        let end = until.max(self.reserved + ENTRIES_RESERVED_BYTES / 8);
+        let end = end.next_multiple_of(PAGE_WORDS).min(self.words);
+        let reserved = system::reserve(&self.file, self.reserved as u64 * 8..end as u64 * 8);
+        reserved.map_err(|source| {
+            let (attempt, path) = (Attempt::Reserve, self.path.clone());
+            Error::Io { attempt, path, source }
+        })?;
+        self.map.populate(self.reserved..end);
+        self.reserved = end;
+        Ok(())
+    }
+}
+
 /// What a writer consists of.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -230,7 +269,7 @@ pub(crate) struct Engine {
     waiters: WriteMap,
     waiters_file: File,
     fence: Fence,
-    segments: Vec<WriteMap>,
+    segments: Vec<ValuesFile>,
     numbers: HashMap<Box<[u8]>, u32>,
     epoch: u64,
     first: u64,
@@ -311,14 +350,14 @@ impl Engine {
         ring::write(&self.ring, geometry, seq_num, label, bytes);
         if let Some(key) = key {
             let (segment, at) = geometry.entry(key);
-            values::write(&self.segments[segment], at, seq_num, label, bytes);
+            values::write(&self.segments[segment].map, at, seq_num, label, bytes);
         }
         ring::advance(&self.ring, seq_num + 1);
         self.next = seq_num + 1;
         bell::ring(&self.waiters);
         // Readers can truncate the waiters file, but not the ring and the segments, and may not stop the writer.
         let is_segment_cut =
-            || key.is_some_and(|key| self.segments[geometry.entry(key).0].is_cut());
+            || key.is_some_and(|key| self.segments[geometry.entry(key).0].map.is_cut());
         if self.ring.is_cut() || is_segment_cut() {
             return Err(Damage::Truncated.into());
         }
@@ -333,7 +372,7 @@ impl Engine {
     /// once raises no SIGBUS, but is all zeros.
     fn check_ids(&self) -> Result<(), Error> {
         let are_there = self.ring.load(header::ID) == self.id
-            && self.segments.iter().all(|map| map.load(segment::ID) == self.id);
+            && self.segments.iter().all(|segment| segment.map.load(segment::ID) == self.id);
         match are_there {
             true => Ok(()),
             false => Err(Damage::Truncated.into()),
@@ -401,28 +440,65 @@ impl Engine {
             return Err(Error::Key);
         }
         let (segment, at) = self.geometry.entry(number);
-        if segment == self.segments.len() {
-            self.add_segment()?;
-        }
-        values::write_key(&self.segments[segment], &self.geometry, at, key);
+        self.add_segments(segment + 1)?;
+        let entry = &mut self.segments[segment];
+        entry.reserve(at + self.geometry.entry_words())?;
+        values::write_key(&entry.map, &self.geometry, at, key);
+        // The file of later keys is not needed yet. If there is no room for it now, the first key that needs it tries again.
+        let _ = self.add_segments(self.geometry.segments(number + 1));
         values::publish_key(&self.ring, number + 1);
         self.numbers.insert(key.into(), number as u32);
         Ok(Key(number as u32))
     }
 
     pub fn reserve_keys(&mut self) -> Result<(), Error> {
-        match self.segments.is_empty() {
-            _ if self.geometry.key_bytes == 0 => Err(Error::Key),
-            true => self.add_segment(),
-            false => Ok(()),
+        match self.segments.first_mut() {
+            Some(first) => first.reserve(first.words),
+            None => Err(Error::Key),
         }
     }
 
-    fn add_segment(&mut self) -> Result<(), Error> {
-        let number = self.segments.len();
-        let map = create_segment(&self.channel, &self.geometry, self.readers, number, self.id)?;
-        self.segments.push(map);
+    /// Adds files of last values until there are `count`.
+    fn add_segments(&mut self, count: usize) -> Result<(), Error> {
+        while self.segments.len() < count {
+            let number = self.segments.len();
+            // A killed writer may have made the file before it had a key. Readers may already have mapped it.
+            let segment = match self.open_segment(number) {
+                Err(Error::NoChannel { .. }) => self.create_segment(number),
+                opened => opened,
+            }?;
+            self.segments.push(segment);
+        }
         Ok(())
+    }
+
+    fn create_segment(&self, number: usize) -> Result<ValuesFile, Error> {
+        let Self { channel, readers, .. } = self;
+        let (path, words) = (channel.segment_path(number), self.geometry.segment_words(number));
+        let sizes = (words, layout::HEADER_WORDS);
+        let (map, file) = channel.create(&path, sizes, *readers, false, |file, path| {
+            let map = WriteMap::sparse(file, path, words)?;
+            map.store(header::MAGIC, layout::SEGMENT_MAGIC);
+            map.store(header::VERSION, layout::VERSION);
+            map.store(segment::ID, self.id);
+            map.store(segment::NUMBER, number as u64);
+            let failure =
+                |source| Error::Io { attempt: Attempt::Open, path: path.to_owned(), source };
+            Ok((map, file.try_clone().map_err(failure)?))
+        })?;
+        Ok(ValuesFile { map, file, path, words, reserved: layout::HEADER_WORDS })
+    }
+
+    /// Maps an existing segment and sets its permissions for the current `readers`.
+    fn open_segment(&self, number: usize) -> Result<ValuesFile, Error> {
+        let (path, words) =
+            (self.channel.segment_path(number), self.geometry.segment_words(number));
+        let file = channel::open(&path, true)?;
+        channel::permit(&file, &path, self.readers, false)?;
+        let map = WriteMap::sparse(&file, &path, words)?;
+        check_segment(&map, self.id, number)?;
+        // What is reserved is not known; reserving it again changes nothing.
+        Ok(ValuesFile { map, file, path, words, reserved: layout::HEADER_WORDS })
     }
 
     pub fn beat(&self) {
@@ -452,7 +528,8 @@ fn create_files(
 }
 
 fn create_waiters(channel: &Channel, readers: Readers) -> Result<(), Error> {
-    channel.create(&channel.waiters_path(), WAITERS_WORDS, readers, true, |file, path| {
+    let sizes = (WAITERS_WORDS, WAITERS_WORDS);
+    channel.create(&channel.waiters_path(), sizes, readers, true, |file, path| {
         let map = WriteMap::new(file, path, WAITERS_WORDS)?;
         map.store(header::MAGIC, layout::WAITERS_MAGIC);
         map.store(header::VERSION, layout::VERSION);
@@ -477,7 +554,7 @@ fn create_ring(
     identity: &Identity,
 ) -> Result<WriteMap, Error> {
     let words = geometry.ring_words();
-    channel.create(&channel.ring_path(), words, readers, false, |file, path| {
+    channel.create(&channel.ring_path(), (words, words), readers, false, |file, path| {
         let map = WriteMap::new(file, path, words)?;
         map.store(header::MAGIC, layout::RING_MAGIC);
         map.store(header::VERSION, layout::VERSION);
@@ -496,24 +573,6 @@ fn create_ring(
     })
 }
 
-fn create_segment(
-    channel: &Channel,
-    geometry: &Geometry,
-    readers: Readers,
-    number: usize,
-    id: u64,
-) -> Result<WriteMap, Error> {
-    let words = geometry.segment_words(number);
-    channel.create(&channel.segment_path(number), words, readers, false, |file, path| {
-        let map = WriteMap::new(file, path, words)?;
-        map.store(header::MAGIC, layout::SEGMENT_MAGIC);
-        map.store(header::VERSION, layout::VERSION);
-        map.store(segment::ID, id);
-        map.store(segment::NUMBER, number as u64);
-        Ok(map)
-    })
-}
-
 /// Checks that a file is this channel's segment `number`.
 pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result<(), Error> {
     layout::check_kind(map, layout::SEGMENT_MAGIC)?;
@@ -521,20 +580,4 @@ pub(crate) fn check_segment(map: &impl Memory, id: u64, number: usize) -> Result
         true => Ok(()),
         false => Err(Damage::Entry.into()),
     }
-}
-
-/// Maps an existing segment and sets its permissions for the current `readers`.
-fn open_segment(
-    channel: &Channel,
-    geometry: &Geometry,
-    readers: Readers,
-    number: usize,
-    id: u64,
-) -> Result<WriteMap, Error> {
-    let path = channel.segment_path(number);
-    let file = channel::open(&path, true)?;
-    channel::permit(&file, &path, readers, false)?;
-    let map = WriteMap::new(&file, &path, geometry.segment_words(number))?;
-    check_segment(&map, id, number)?;
-    Ok(map)
 }

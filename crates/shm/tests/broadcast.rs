@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scene, text};
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use tickwire_shm::{
     Attempt, Channel, Error, Event, READERS_COUNTED_MAX, Reader, ReaderWait, Schema, Start, Writer,
@@ -395,22 +396,88 @@ fn more_readers_than_places_read_and_are_not_counted() {
     }
 }
 
+/// The file of the second half of the keys is as long as all before it; reserving it at once would stop the writer.
+#[test]
+fn memory_of_last_values_is_reserved_in_small_steps() {
+    let mut scene = Scene::new("steps", 8);
+    scene.options.sample_bytes = 16 << 10;
+    scene.options.keys = 64;
+    let mut writer = scene.writer();
+    let taken = || -> u64 {
+        let files = std::fs::read_dir(&scene.directory).unwrap().map(|file| file.unwrap());
+        files.map(|file| file.metadata().unwrap().blocks() * 512).sum()
+    };
+    let mut before = taken();
+    for number in 0..300_u32 {
+        let key = writer.key(&number.to_le_bytes()).unwrap();
+        writer.publish_keyed(key, &[1; 16 << 10]).unwrap();
+        let after = taken();
+        assert!(after - before <= 128 << 10, "key {number}: {} bytes at once", after - before);
+        before = after;
+    }
+    // The next writer of the channel continues in the files that there are.
+    drop(writer);
+    let mut writer = scene.writer();
+    for number in 300..600_u32 {
+        let key = writer.key(&number.to_le_bytes()).unwrap();
+        writer.publish_keyed(key, &[2; 16 << 10]).unwrap();
+    }
+    let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
+    let mut values = reader.last_values().unwrap();
+    for number in 0..600 {
+        let sample = values.next().unwrap().unwrap();
+        assert_eq!((sample.key, sample.bytes[0]), (Some(number), if number < 300 { 1 } else { 2 }));
+    }
+    assert!(values.next().unwrap().is_none());
+}
+
+/// A reader that was lapped reads last values after the end if it has mapped their files before, also of keys that came
+/// since then.
+#[test]
+fn last_values_outlive_the_channel_for_readers_that_have_mapped_them() {
+    let scene = Scene::new("outlive", 8);
+    let mut writer = scene.writer();
+    let mut reader = scene.reader(Start::Now, ReaderWait::Block);
+    let mut other = scene.reader(Start::Now, ReaderWait::Block);
+    reader.map_last_values().unwrap();
+    for key in 0..4_u8 {
+        let key = writer.key(&[key]).unwrap();
+        writer.publish_keyed(key, b"first").unwrap();
+    }
+    reader.map_last_values().unwrap();
+    for number in 0..16_u8 {
+        let key = writer.key(&[number]).unwrap();
+        writer.publish_keyed(key, &[number]).unwrap();
+    }
+    writer.finish().unwrap();
+    reader.map_last_values().unwrap();
+    assert!(matches!(reader.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
+    let mut values = reader.peek_last_values().unwrap();
+    for key in 0..16 {
+        let sample = values.next().unwrap().unwrap();
+        assert_eq!((sample.key, sample.bytes), (Some(key), &[key as u8][..]));
+    }
+    assert!(values.next().unwrap().is_none());
+    assert!(matches!(other.last_values().unwrap().next(), Err(Error::NoChannel { .. })));
+}
+
 #[test]
 fn room_for_the_first_keys_can_be_reserved() {
     let scene = Scene::new("keys", 8);
     let mut writer = scene.writer();
     writer.reserve_keys().unwrap();
     writer.reserve_keys().unwrap();
-    let size = |number| scene.file(number).metadata().map(|file| file.len()).ok();
+    let size = |number| scene.file(number).metadata().map(|file| file.blocks() * 512).unwrap();
+    let len = scene.file("values.0").metadata().unwrap().len();
     let reserved = size("values.0");
-    assert!(reserved.is_some());
+    assert!(reserved >= len, "{reserved} of {len} bytes");
     let mut reader = scene.reader(Start::Now, ReaderWait::Block);
     assert!(reader.last_values().unwrap().next().unwrap().is_none());
     for key in 0..4_u8 {
         let key = writer.key(&[key]).unwrap();
         writer.publish_keyed(key, b"value").unwrap();
     }
-    assert_eq!((size("values.0"), size("values.1")), (reserved, None));
+    assert_eq!((size("values.0"), size("values.1")), (reserved, 4096), "no key is in the second");
     let options = WriterOptions { key_bytes: 0, ..scene.options.clone() };
     drop(writer);
     let mut writer = Writer::open(&scene.channel, &scene.schema, &options).unwrap();

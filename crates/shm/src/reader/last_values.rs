@@ -39,6 +39,21 @@ impl Reader {
         Ok(LastValues { head, keys, next: 0, skipped: 0, reader: self })
     }
 
+    /// Maps the files of last values now, with that of the next keys. Files are otherwise mapped when they are first read,
+    /// which fails once the writer has ended the channel. Call it from time to time, so that the last values can be read
+    /// after a gap at the end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; errors of the operating system.
+    pub fn map_last_values(&mut self) -> Result<(), Error> {
+        let segments = self.geometry.segments(self.keys()?);
+        match segments.checked_sub(1).map(|last| self.map_segment(last)) {
+            // Not made yet, or the channel was ended.
+            Some(Err(Error::NoChannel { .. })) | None => Ok(()),
+            Some(mapped) => mapped,
+        }
+    }
+
     /// Returns the bytes of a key.
     ///
     /// # Errors

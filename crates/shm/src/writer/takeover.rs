@@ -9,9 +9,10 @@
 //! - **Slot n holds n - slots, or nothing.** The old writer was not writing a sample.
 //!
 //! A key is counted after its entry is written, and a segment gets its name after its header is written. Keys not
-//! counted and segments not named are created again.
+//! counted and segments not named are created again. A named segment without keys is kept, because readers may have mapped
+//! it.
 
-use super::{Engine, WAITERS_WORDS, open_segment};
+use super::{Engine, WAITERS_WORDS};
 use crate::bell;
 use crate::cell::{self, Buffer, Found};
 use crate::channel::{self, Channel, Readers};
@@ -123,7 +124,7 @@ impl Engine {
             Found::Sample(label) if label.key == NO_KEY => {}
             Found::Sample(label) if label.key < self.numbers.len() as u64 => {
                 let (segment, at) = self.geometry.entry(label.key);
-                values::write(&self.segments[segment], at, head, label, buffer.bytes());
+                values::write(&self.segments[segment].map, at, head, label, buffer.bytes());
             }
             Found::Sample(_) => return Err(Damage::Entry.into()),
             Found::Lock(_) => return Err(Damage::Head.into()),
@@ -133,7 +134,7 @@ impl Engine {
         Ok(head + 1)
     }
 
-    /// Maps the segments and loads the numbers of their keys.
+    /// Maps the segments, loads the numbers of their keys, and adds the segment of the next keys.
     fn map_keys(&mut self) -> Result<(), Error> {
         let keys = values::count(&self.ring);
         if keys > KEYS_MAX || (keys > 0 && self.geometry.key_bytes == 0) {
@@ -142,15 +143,14 @@ impl Engine {
         for number in 0..keys {
             let (segment, at) = self.geometry.entry(number);
             if segment == self.segments.len() {
-                let map =
-                    open_segment(&self.channel, &self.geometry, self.readers, segment, self.id)?;
-                self.segments.push(map);
+                self.segments.push(self.open_segment(segment)?);
             }
-            let key = values::read_key(&self.segments[segment], &self.geometry, at)?;
+            let key = values::read_key(&self.segments[segment].map, &self.geometry, at)?;
+            self.segments[segment].reserve(at + self.geometry.entry_words())?;
             if self.numbers.insert(key.into(), number as u32).is_some() {
                 return Err(Damage::Entry.into());
             }
         }
-        Ok(())
+        self.add_segments(self.geometry.segments(keys))
     }
 }
