@@ -373,6 +373,11 @@ impl<P: Participant> Stations<P> {
         Ok(matched)
     }
 
+    /// Returns true if the last samples of keys were lost with their last values.
+    pub(crate) fn has_stale_keys(&self) -> bool {
+        self.stations.iter().any(|station| station.reader.has_stale_keys())
+    }
+
     /// Returns the number of samples lost in transit, as far as the transport knows.
     ///
     /// # Errors

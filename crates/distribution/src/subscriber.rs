@@ -13,6 +13,8 @@ use crate::{Done, Reader, Sample, Total};
 
 /// Interval at which the subscriber checks which publishers are present.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
+/// Longest sleep of a conflating subscriber between two looks for publishers.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Time to wait for further samples once a publisher has announced its end.
 const QUIET: Duration = Duration::from_millis(500);
 
@@ -173,12 +175,11 @@ impl<P: Participant> Subscriber<P> {
         mut take: impl FnMut(&Arrival<'_>),
     ) -> Result<usize, P::Error> {
         let left = self.turn.map_or(Duration::ZERO, |turn| every.saturating_sub(turn.elapsed()));
+        self.sleep(left.min(timeout))?;
         if left > timeout {
-            std::thread::sleep(timeout);
             self.watch()?;
             return Ok(0);
         }
-        std::thread::sleep(left);
         let begun = Instant::now();
         self.turn = Some(begun);
         let mut kept = HashMap::new();
@@ -203,10 +204,27 @@ impl<P: Participant> Subscriber<P> {
             ledger.count(&arrival);
             take(&arrival);
         }
-        if !self.has_last_values && self.stations.lost()? > 0 {
+        let is_stale = match self.has_last_values {
+            true => self.stations.has_stale_keys(),
+            false => self.stations.lost()? > 0,
+        };
+        if is_stale {
             self.ledger.note_stale_keys();
         }
         self.note_step(kept.len())
+    }
+
+    /// Sleeps, and looks for publishers meanwhile: one that came and went during the sleep could no longer be read.
+    fn sleep(&self, time: Duration) -> Result<(), P::Error> {
+        let begun = Instant::now();
+        loop {
+            self.stations.matched()?;
+            let left = time.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK_EVERY));
+        }
     }
 
     fn step(

@@ -346,6 +346,12 @@ pub trait RawReader: Send {
     /// # Errors
     /// Errors of the transport.
     fn lost(&self) -> Result<u64, Self::Error>;
+
+    /// Returns true if a reader of last values has lost the last samples of keys for which it could not read the last
+    /// values either.
+    fn has_stale_keys(&self) -> bool {
+        false
+    }
 }
 
 /// A reader that passes samples to a function until it is dropped. Dropping it waits for a call in progress.

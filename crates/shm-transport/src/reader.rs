@@ -107,6 +107,10 @@ impl RawReader for ShmRawReader {
         self.sources.lock().take_refusals()
     }
 
+    fn has_stale_keys(&self) -> bool {
+        self.sources.lock().has_stale_keys()
+    }
+
     fn lost(&self) -> Result<u64, Error> {
         Ok(self.sources.lock().lost())
     }

@@ -21,6 +21,9 @@ const CHECK_NS: u64 = 100_000_000;
 /// Samples taken between two readings of the clock.
 const TAKES_PER_CLOCK: u32 = 256;
 
+/// Last values with their sequence numbers.
+type NumberedValues = VecDeque<(u64, Vec<u8>)>;
+
 /// A channel that is being read.
 #[derive(Debug)]
 struct Source {
@@ -30,8 +33,8 @@ struct Source {
     writer: u64,
     /// Number of samples that were published before the reader found the channel.
     history_end: u64,
-    /// Last values not yet returned, with their sequence numbers.
-    last_values: VecDeque<(u64, Vec<u8>)>,
+    /// Last values not yet returned.
+    last_values: NumberedValues,
     /// True once [`Sources::publishers`] has returned its participant.
     is_named: bool,
     /// Its writer has ended the channel; nothing follows.
@@ -69,6 +72,8 @@ pub struct Sources {
     next: usize,
     writers: u64,
     lost: u64,
+    /// True once samples were lost whose keys' last values could not be read.
+    has_stale_keys: bool,
     /// True once it was reported that the directory can no longer be trusted.
     is_directory_refused: bool,
     /// Messages, not yet returned, that say why channels are not read.
@@ -100,6 +105,7 @@ impl Sources {
             next: 0,
             writers: 0,
             lost: 0,
+            has_stale_keys: false,
             is_directory_refused: false,
             refusals: Vec::new(),
             bytes: Vec::new(),
@@ -175,6 +181,9 @@ impl Sources {
             reader.state_position()?;
         }
         reader.check()?;
+        if self.has_last_values {
+            reader.map_last_values()?;
+        }
         let has_values = self.has_last_values && !reader.has_writer_ended();
         let (mut history_end, mut last_values) = (0, VecDeque::new());
         if is_first {
@@ -182,14 +191,16 @@ impl Sources {
             if has_values {
                 let values = reader.last_values()?;
                 history_end = values.seq_num();
-                last_values = values_of(values, 0..u64::MAX)?;
+                last_values = values_of(values, 0..u64::MAX)?.0;
             }
         } else {
             // This reader started before the channel was found. Samples that have already left the ring are lost,
             // except for the last one of each key.
             let missed = 0..reader.next_seq_num();
             if self.has_last_values && !missed.is_empty() {
-                last_values = values_of(reader.peek_last_values()?, missed.clone())?;
+                let (values, are_all) = values_of(reader.peek_last_values()?, missed.clone())?;
+                self.has_stale_keys |= !are_all;
+                last_values = values;
             }
             self.lost += missed.end - last_values.len() as u64;
         }
@@ -229,12 +240,17 @@ impl Sources {
         self.has_values() || self.sources.iter().any(|source| source.reader.is_ready())
     }
 
-    /// Checks which writers live, and stops reading channels that are damaged.
+    /// Checks which writers live, and stops reading channels that are damaged. Maps the files of new last values, which
+    /// go when their writer ends the channel.
     pub fn check(&mut self) {
         self.checked_ns = coarse_monotonic_ns();
         let mut index = 0;
-        while let Some(source) = self.sources.get_mut(index) {
-            match source.reader.check() {
+        while let Some(Source { reader, .. }) = self.sources.get_mut(index) {
+            let checked = reader.check().and_then(|()| match self.has_last_values {
+                true => reader.map_last_values(),
+                false => Ok(()),
+            });
+            match checked {
                 Ok(()) => index += 1,
                 Err(error) => self.abandon(index, &error.into()),
             }
@@ -277,7 +293,7 @@ impl Sources {
     }
 
     fn take_from(&mut self, index: usize) -> Result<bool, Error> {
-        let Self { sources, bytes, info, lost, has_last_values, .. } = self;
+        let Self { sources, bytes, info, lost, has_last_values, has_stale_keys, .. } = self;
         let source = &mut sources[index];
         let known = SampleInfo {
             writer: source.writer,
@@ -305,8 +321,10 @@ impl Sources {
                 Some(Event::Gap { from, to }) => {
                     // For keys whose last sample is lost, return their last values instead.
                     if *has_last_values {
-                        source.last_values =
-                            values_of(source.reader.peek_last_values()?, from..to)?;
+                        let values = source.reader.peek_last_values()?;
+                        let (values, are_all) = values_of(values, from..to)?;
+                        *has_stale_keys |= !are_all;
+                        source.last_values = values;
                     }
                     *lost += to - from - source.last_values.len() as u64;
                 }
@@ -361,31 +379,38 @@ impl Sources {
         all
     }
 
+    /// Returns true once samples were lost whose keys' last values could not be read.
+    pub fn has_stale_keys(&self) -> bool {
+        self.has_stale_keys
+    }
+
     /// Returns the number of samples lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 }
 
-/// Returns the last values whose sequence numbers are in `wanted`, sorted by sequence number.
+/// Returns the last values whose sequence numbers are in `wanted`, sorted by sequence number; false if there may be more,
+/// because the channel was ended before the reader had mapped all of them.
 fn values_of(
     mut values: LastValues<'_>,
     wanted: Range<u64>,
-) -> Result<VecDeque<(u64, Vec<u8>)>, Error> {
+) -> Result<(NumberedValues, bool), Error> {
     let mut found = Vec::new();
-    loop {
+    let are_all = loop {
         match values.next() {
             Ok(Some(Sample { seq_num, bytes, .. })) if wanted.contains(&seq_num) => {
                 found.push((seq_num, bytes.to_vec()));
             }
             Ok(Some(_)) => {}
-            // If the channel was ended, its last values are gone; samples in the ring stay readable.
-            Ok(None) | Err(ShmError::NoChannel { .. }) => break,
+            Ok(None) => break true,
+            // The files are gone; samples in the ring stay readable.
+            Err(ShmError::NoChannel { .. }) => break false,
             Err(error) => return Err(error.into()),
         }
-    }
+    };
     found.sort_unstable_by_key(|(seq_num, _)| *seq_num);
-    Ok(found.into())
+    Ok((found.into(), are_all))
 }
 
 /// Decodes a sample and stores it with its information; false if no writer writes such bytes.

@@ -434,6 +434,8 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
             publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
         }
         publisher.finish(true, SECOND).unwrap();
+        // The files of the last values go with the publisher.
+        drop(publisher);
         let mut taken = Vec::new();
         while !subscriber.is_over() {
             let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
@@ -445,6 +447,55 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
             _ => (&[2000], None),
         };
         assert_eq!((&taken[..], accounts[0].lost), (expected, lost), "last values: {last_values}");
+    }
+}
+
+/// A subscriber that waits for its turn opens the files of publishers that start meanwhile, and those of new keys, before
+/// they are gone. If it was too late for some, it does not know whether its values are the last ones.
+#[test]
+fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_comes_and_goes() {
+    let scene = Scene::new("comes-and-goes");
+    let (sets, delivery) = ([TopicSet::of::<Book>()], Delivery::default());
+    for is_sudden in [false, true] {
+        let every = Some(Duration::from_secs(2));
+        let options = SubscriberOptions { every, ..Default::default() };
+        let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+        subscriber.poll(|_| {}).unwrap();
+        let publish = |publisher: &mut Publisher<ShmParticipant>, keys: u32| {
+            for number in 1..=2000_u32 {
+                let instrument = (number % keys).to_string();
+                let book = Book { instrument, seq_num: number.into(), ..Book::default() };
+                publisher.publish(0, &book).unwrap();
+            }
+        };
+        let place = scene.join();
+        let mut publisher = Publisher::new(&place, &sets, &delivery, SECOND, || false).unwrap();
+        let mut wait = || {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(250) {
+                let count = subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+                assert_eq!(count, 0, "it is not its turn");
+            }
+        };
+        wait();
+        publish(&mut publisher, 50);
+        if !is_sudden {
+            wait();
+        }
+        // The last files of 2,000 keys were made since the subscriber looked for the last time.
+        publish(&mut publisher, if is_sudden { 2000 } else { 100 });
+        publisher.finish(true, SECOND).unwrap();
+        drop(publisher);
+        let mut taken = Vec::new();
+        while !subscriber.is_over() {
+            let take = |arrival: &Arrival<'_>| taken.push(arrival.seq_num.unwrap());
+            subscriber.receive(Duration::from_millis(20), take).unwrap();
+        }
+        let lost = subscriber.ledger().publishers()[0].lost;
+        match is_sudden {
+            false => assert_eq!((taken, lost), ((1901..=2000).collect(), Some(0))),
+            true => assert!(taken.len() < 2000 && lost.is_none(), "{}, {lost:?}", taken.len()),
+        }
     }
 }
 
