@@ -9,8 +9,9 @@ use tickwire_telemetry::http::{HttpAddress, HttpTlsClient, Token};
 /// Show a running process in the terminal.
 ///
 /// Reads the API of a process that runs with --monitor, on this machine or, through a tunnel of ssh, on another; or of a
-/// monitor of several processes, which it lists first. Keys: 1 to 5 choose a view, up and down a line, h shows the last hour,
-/// Enter opens a process or explains a packet, / searches instruments, Esc goes back, q leaves.
+/// monitor of several processes, which it lists first. Keys: 1 to 5 choose a view, up and down a line, m shows gaps, events and
+/// times of the last minutes, h charts of the last hour, Enter opens a process or explains a packet, / searches instruments, Esc
+/// goes back, q leaves.
 #[derive(Debug, clap::Args)]
 pub struct TopArgs {
     /// Port of its monitor on the loopback interface, or ADDRESS:PORT.

@@ -44,6 +44,27 @@ impl View {
     }
 }
 
+/// The time that a view covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Period {
+    /// The state now.
+    Now,
+    /// Gaps or events on a time line, and heat maps of times.
+    Minutes,
+    /// A chart of each count.
+    Hour,
+}
+
+/// Seconds of a process, the oldest first.
+#[derive(Debug, Default)]
+struct ShownHistory {
+    /// Path of the request, without the number of seconds.
+    path: String,
+    /// Upper bounds of the buckets of times, in nanoseconds.
+    bounds_ns: Vec<u64>,
+    seconds: Vec<Value>,
+}
+
 /// A key that the user pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keystroke {
@@ -105,7 +126,7 @@ pub(crate) enum ApiAnswer {
         path: String,
         answer: Result<Value, String>,
     },
-    History {
+    ShownHistory {
         process: Option<String>,
         query: WantedHistory,
         answer: Result<Value, String>,
@@ -124,10 +145,9 @@ pub struct App {
     pub(crate) processes: Value,
     /// Name of the process that is shown, if the monitor is of several.
     process: Option<String>,
-    /// True if the view shows its last hour.
-    is_history: bool,
-    /// Path and seconds of the history that came last.
-    history: (String, Vec<Value>),
+    pub(crate) period: Period,
+    /// The history that came last.
+    history: ShownHistory,
     /// Why the last request for the history failed.
     pub(crate) history_error: Option<String>,
     /// Why the last request for the state failed.
@@ -153,8 +173,8 @@ impl App {
             detail: Value::Null,
             processes: Value::Null,
             process: None,
-            is_history: false,
-            history: Default::default(),
+            period: Period::Now,
+            history: ShownHistory::default(),
             history_error: None,
             error: None,
             chosen: 0,
@@ -175,7 +195,7 @@ impl App {
     pub fn show_process(&mut self, name: Option<String>) {
         (self.process, self.state, self.detail) = (name, Value::Null, Value::Null);
         (self.chosen, self.channel, self.packet) = (0, 0, None);
-        (self.is_history, self.history) = (false, Default::default());
+        (self.period, self.history) = (Period::Now, ShownHistory::default());
     }
 
     /// Replaces the state.
@@ -192,7 +212,7 @@ impl App {
     pub fn add_history(&mut self, history: Value) {
         if let Some(query) = self.history_query() {
             let process = self.process.clone();
-            self.take(ApiAnswer::History { process, query, answer: Ok(history) });
+            self.take(ApiAnswer::ShownHistory { process, query, answer: Ok(history) });
         }
     }
 
@@ -201,35 +221,32 @@ impl App {
         self.process.is_none() && !list(&self.processes).is_empty()
     }
 
-    /// Returns true if the view shows its last hour.
-    pub(crate) const fn is_history(&self) -> bool {
-        self.is_history
-    }
-
     /// Returns the seconds of the history, the oldest first; empty before the answer.
     pub(crate) fn history(&self) -> &[Value] {
-        let (path, seconds) = &self.history;
+        let ShownHistory { path, seconds, .. } = &self.history;
         if Some(path) == self.history_path().as_ref() { seconds } else { &[] }
+    }
+
+    /// Returns the upper bounds of the buckets in [`history`](Self::history), in nanoseconds.
+    pub(crate) fn bounds_ns(&self) -> &[u64] {
+        &self.history.bounds_ns
     }
 
     /// Returns the path of the history that the screen shows, without the number of seconds; `None` if it shows none.
     pub fn history_path(&self) -> Option<String> {
-        if !self.is_history || self.is_overview() {
+        if self.period == Period::Now || self.is_overview() {
             return None;
         }
-        let of = |part: &str, index: usize, name: &str| {
-            let item = list(&self.state[part]).get(index)?;
-            Some(format!("/api/v1/history?{name}={}", encoded(item["name"].as_str()?)))
-        };
         match self.view {
             View::Feed if list(&self.state["channels"]).is_empty() => {
                 (!self.state["sender"].is_null()).then(|| "/api/v1/history?of=sent".to_owned())
             }
-            View::Feed => of("channels", self.chosen, "channel"),
-            View::Books | View::Packets => of("channels", self.channel, "channel"),
+            View::Feed | View::Books | View::Packets => {
+                let name = encoded(self.shown_channel()?["name"].as_str()?);
+                Some(format!("/api/v1/history?channel={name}"))
+            }
             View::Fix => {
-                let session = list(&self.state["fix"]["sessions"]).get(self.chosen)?;
-                let name = encoded(session["name"].as_str()?);
+                let name = encoded(self.shown_session()?["name"].as_str()?);
                 Some(format!("/api/v1/history?of=session&session={name}"))
             }
             View::Topics if self.state["bus"].is_null() => None,
@@ -239,18 +256,27 @@ impl App {
 
     /// Names the subject of the history: a channel, a session, all topics or the packets sent.
     pub(crate) fn history_subject(&self) -> String {
-        let named = |kind: &str, items: &Value, index: usize| {
-            let name = list(items).get(index).map(|item| text(&item["name"]));
+        let named = |kind: &str, item: Option<&Value>| {
+            let name = item.map(|item| text(&item["name"]));
             format!("{kind} {}", name.unwrap_or_default())
         };
-        let channels = &self.state["channels"];
         match self.view {
-            View::Feed if list(channels).is_empty() => "sent packets".to_owned(),
-            View::Feed => named("channel", channels, self.chosen),
-            View::Books | View::Packets => named("channel", channels, self.channel),
-            View::Fix => named("session", &self.state["fix"]["sessions"], self.chosen),
+            View::Feed if list(&self.state["channels"]).is_empty() => "sent packets".to_owned(),
+            View::Feed | View::Books | View::Packets => named("channel", self.shown_channel()),
+            View::Fix => named("session", self.shown_session()),
             View::Topics => "all topics".to_owned(),
         }
+    }
+
+    /// Returns the state of the channel that the view shows.
+    pub(crate) fn shown_channel(&self) -> Option<&Value> {
+        let index = if self.view == View::Feed { self.chosen } else { self.channel };
+        list(&self.state["channels"]).get(index)
+    }
+
+    /// Returns the state of the selected session.
+    pub(crate) fn shown_session(&self) -> Option<&Value> {
+        list(&self.state["fix"]["sessions"]).get(self.chosen)
     }
 
     /// Replaces the answer to [`detail_path`](Self::detail_path).
@@ -302,12 +328,12 @@ impl App {
             // Ignore the answers of a process that was left meanwhile.
             ApiAnswer::State { process, .. }
             | ApiAnswer::Detail { process, .. }
-            | ApiAnswer::History { process, .. }
+            | ApiAnswer::ShownHistory { process, .. }
                 if process != self.process => {}
             ApiAnswer::State { answer: Ok(state), .. } => {
                 if state["process"]["pid"] != self.state["process"]["pid"] {
                     // The process was restarted: the seconds are of the previous one.
-                    self.history = Default::default();
+                    self.history = ShownHistory::default();
                 }
                 (self.state, self.error) = (state, None);
             }
@@ -320,11 +346,11 @@ impl App {
             ApiAnswer::Detail { answer: Err(error), .. } => {
                 self.detail = serde_json::json!({ "error": error });
             }
-            ApiAnswer::History { query, .. } if !self.continues(&query) => {}
-            ApiAnswer::History { query, answer: Ok(history), .. } => {
+            ApiAnswer::ShownHistory { query, .. } if !self.continues(&query) => {}
+            ApiAnswer::ShownHistory { query, answer: Ok(history), .. } => {
                 self.merge(query.path, history);
             }
-            ApiAnswer::History { answer: Err(error), .. } => self.history_error = Some(error),
+            ApiAnswer::ShownHistory { answer: Err(error), .. } => self.history_error = Some(error),
         }
         self.chosen = self.chosen.min(self.lines().saturating_sub(1));
     }
@@ -345,10 +371,11 @@ impl App {
             _ => Vec::new(),
         };
         self.history_error = None;
-        let (known, seconds) = &mut self.history;
-        if *known != path {
-            (*known, *seconds) = (path, Vec::new());
+        if self.history.path != path {
+            self.history = ShownHistory { path, ..ShownHistory::default() };
         }
+        let ShownHistory { bounds_ns, seconds, .. } = &mut self.history;
+        *bounds_ns = list(&history["bounds_ns"]).iter().filter_map(Value::as_u64).collect();
         if let Some(first) = new.first().and_then(|second| second["t"].as_u64()) {
             seconds.retain(|second| second["t"].as_u64() < Some(first));
         }
@@ -385,7 +412,7 @@ impl App {
             let name = process.and_then(|process| process["name"].as_str()).map(str::to_owned);
             return self.show_process(name);
         }
-        if self.view == View::Packets && self.packet.is_none() && !self.is_history {
+        if self.view == View::Packets && self.packet.is_none() && self.period == Period::Now {
             let packet = list(&self.detail["packets"]).get(self.chosen);
             self.packet = packet.and_then(|packet| packet["id"].as_u64());
             if self.packet.is_some() {
@@ -397,7 +424,7 @@ impl App {
     /// Closes the open packet, the history, or the process of a monitor of several.
     fn close(&mut self) {
         match () {
-            () if self.is_history => self.is_history = false,
+            () if self.period != Period::Now => self.period = Period::Now,
             () if self.packet.is_some() => {
                 (self.packet, self.chosen, self.detail) = (None, 0, Value::Null);
             }
@@ -440,12 +467,18 @@ impl App {
             }
             Keystroke::Character('/') => {
                 self.show(View::Books);
-                (self.is_typing, self.is_history) = (true, false);
+                (self.is_typing, self.period) = (true, Period::Now);
             }
-            Keystroke::Character('h') => self.is_history = !self.is_history,
+            Keystroke::Character('m') => self.toggle(Period::Minutes),
+            Keystroke::Character('h') => self.toggle(Period::Hour),
             Keystroke::Escape => self.close(),
             Keystroke::Character(_) | Keystroke::Backspace => {}
         }
+    }
+
+    /// Shows a period; the state now, if the period is shown already.
+    fn toggle(&mut self, period: Period) {
+        self.period = if self.period == period { Period::Now } else { period };
     }
 
     fn search_by(&mut self, key: Keystroke) {
@@ -520,20 +553,23 @@ impl App {
         match self.view {
             _ if self.is_typing => format!("search: {}_  Enter: done, Esc: all", self.search),
             _ if self.is_overview() => "up/down  Enter: show the process  q: quit".to_owned(),
-            _ if self.is_history => "1-5: view  up/down: choose  h, Esc: now  q: quit".to_owned(),
+            _ if self.period != Period::Now => {
+                "1-5: view  up/down: choose  m: minutes  h: hour  Esc: now  q: quit".to_owned()
+            }
             View::Books => {
-                "1-5: view  up/down: instrument  /: search  c: channel  h: history  q: quit"
+                "1-5: view  up/down: instrument  /: search  c: channel  m: minutes  h: hour  q: quit"
                     .to_owned()
             }
             View::Packets if self.packet.is_some() => {
                 "up/down: scroll  Esc: back to the list  q: quit".to_owned()
             }
             View::Packets => {
-                "1-5: view  up/down  Enter: explain  c: channel  h: history  q: quit".to_owned()
+                "1-5: view  up/down  Enter: explain  c: channel  m: minutes  h: hour  q: quit"
+                    .to_owned()
             }
             View::Feed | View::Fix | View::Topics => {
                 let back = if self.process.is_some() { "  Esc: processes" } else { "" };
-                format!("1-5, Tab: view  up/down: choose  h: last hour{back}  q: quit")
+                format!("1-5, Tab: view  up/down: choose  m: minutes  h: hour{back}  q: quit")
             }
         }
     }

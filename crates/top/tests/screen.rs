@@ -292,3 +292,58 @@ fn the_last_hour_is_drawn_with_its_greatest_values() {
     );
     line_with(&screen(&app, 100), "samples of MDIncrementalRefresh: 8 in the last second");
 }
+
+#[test]
+fn gaps_events_and_times_of_the_last_minutes_are_drawn() {
+    let mut app = app();
+    app.press(Keystroke::Character('m'));
+    assert_eq!(app.history_path().as_deref(), Some("/api/v1/history?channel=feed"));
+    let now_ms = 1_795_661_335_717_u64;
+    let mut state = recorded()["state"].clone();
+    let gap = |ago_ms: u64, status: &str, filled_by: Value| json!({"at_ms": now_ms - ago_ms, "status": status, "filled_by": filled_by});
+    state["at_ms"] = now_ms.into();
+    state["channels"][0]["gaps"] = json!([
+        gap(0, "open", Value::Null),
+        gap(1, "filled", "snapshot".into()),
+        gap(300_000, "filled", "replay".into()),
+        gap(599_000, "filled", "updates".into()),
+        gap(700_000, "filled", "snapshot".into()),
+    ]);
+    app.set_state(state);
+    line_with(&screen(&app, 100), "No second of the history has come yet.");
+    let second = |t: u64| json!({"t": t, "receive_buckets": [0, 5, 0], "decode_buckets": [9, 0, 1], "book_buckets": [], "publish_buckets": [0, 0, 0]});
+    app.add_history(json!({"bounds_ns": [100, 2500], "seconds": [second(1), second(2)]}));
+    let lines = screen(&app, 100);
+    line_with(&lines, "last 10 minutes of channel feed: 5 gaps, 1 of them before these minutes");
+    // Where two marks fall into one column the open gap is drawn.
+    let marks = line_with(&lines, "──");
+    let drawn: Vec<_> = marks.chars().enumerate().filter(|(_, mark)| *mark != '─').collect();
+    assert_eq!(drawn, [(0, '▲'), (49, '■'), (99, '◆')]);
+    line_with(&lines, "Kernel to handler, the last 2 s");
+    line_with(&lines, "≤ 2.5 us ██");
+    line_with(&lines, "Decoding a message, the last 2 s");
+    line_with(&lines, "> 2.5 us ▒▒");
+    assert!(!lines.iter().any(|line| line.contains("Publishing") || line.contains("books,")));
+    line_with(&screen_of(&app, 60, 12), "Decoding a message: needs a taller screen");
+    // Any size can be drawn.
+    for (columns, rows) in [(1, 1), (5, 40), (300, 2)] {
+        screen_of(&app, columns, rows);
+    }
+
+    app.press(Keystroke::Character('h'));
+    line_with(&screen(&app, 100), "last hour of channel feed");
+    app.press(Keystroke::Character('m'));
+    app.set_state(recorded()["fix"].clone());
+    app.press(Keystroke::Character('4'));
+    let session = &recorded()["fix"]["fix"]["sessions"][0];
+    let events = session["events"].as_array().expect("events").len();
+    let title = format!(
+        "last 10 minutes of session {}: {events} events",
+        session["name"].as_str().expect("a name")
+    );
+    let lines = screen(&app, 120);
+    line_with(&lines, &title);
+    assert!(line_with(&lines, "──").contains('▲'), "the logon");
+    app.press(Keystroke::Escape);
+    line_with(&screen(&app, 120), "Next out");
+}

@@ -4,6 +4,7 @@ mod books;
 mod feed;
 mod fix;
 mod history;
+mod minutes;
 mod packets;
 mod processes;
 mod topics;
@@ -17,7 +18,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
 use serde_json::Value;
 
-use crate::app::{App, View};
+use crate::app::{App, Period, View};
 use crate::fields::{clock, count, list, text, words};
 
 /// Style of less important text.
@@ -86,8 +87,12 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.state.is_null() {
         return;
     }
+    match app.period {
+        Period::Hour => return history::draw(app, frame, area),
+        Period::Minutes => return minutes::draw(app, frame, area),
+        Period::Now => {}
+    }
     match app.view {
-        _ if app.is_history() => history::draw(app, frame, area),
         View::Feed => feed::draw(app, frame, area),
         View::Books => books::draw(app, frame, area),
         View::Packets => packets::draw(app, frame, area),
