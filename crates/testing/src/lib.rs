@@ -3,8 +3,8 @@
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
 //! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
-//! ([`Need`]). `.ci/run` requires everything that its machine is known to have, so that no test
-//! passes there without running.
+//! ([`Need`]). `.ci/run` requires programs if the machine has all that the tests run, and files if
+//! they are there.
 //!
 //! # Examples
 //!
