@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 import tickwire
+from needs import skip
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 
@@ -27,7 +28,7 @@ CAPTURES = [
 def opened(name: str, framing: str) -> tickwire.Capture:
     path = CORPUS / f"{name}.bin"
     if not path.exists():
-        pytest.skip(f"{path} is not there")
+        skip("files", f"{path} does not exist")
     return tickwire.open(path, path.with_name("templates.xml"), framing=framing, input_format="u32be")
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import feed
+import numpy
 import pytest
 import tickwire
 
@@ -99,7 +100,6 @@ def test_two_lines_are_one_and_books_follow(tmp_path: Path) -> None:
 
 
 def test_books_are_arrays(tmp_path: Path) -> None:
-    numpy = pytest.importorskip("numpy")
     handler = captured(tmp_path, PACKETS, PACKETS)
     book = list(handler.books(depth=1))[1]
     assert len(book.bids) == 1

@@ -139,7 +139,6 @@ def test_ctrl_c_ends_the_reading_of_a_capture_without_events(tmp_path: Path) -> 
 
 
 def test_arrays_of_books_can_be_written_to(tmp_path: Path) -> None:
-    pytest.importorskip("numpy")
     book = list(captured(tmp_path, PACKETS, PACKETS).books())[1]
     array = book.to_numpy(1)
     array[0, 0, 0] = 1.0

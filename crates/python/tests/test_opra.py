@@ -9,6 +9,7 @@ import pathlib
 import feed
 import pytest
 import tickwire
+from needs import skip
 from tickwire import opra
 
 SHARED = pathlib.Path(__file__).parents[4] / "shared" / "corpus" / "opra"
@@ -137,7 +138,7 @@ def test_mistakes_say_what_there_is(tmp_path: pathlib.Path) -> None:
 def test_messages_of_a_real_line_are_those_expected() -> None:
     path = SHARED / "trace_v2.bin"
     if not path.exists():
-        pytest.skip("the sample of OPRA is not there")
+        skip("files", f"{path} does not exist")
     stats = path.with_name("trace_v2.stats.txt").read_text().splitlines()
     counts = ast.literal_eval(stats[0][stats[0].index("{") :])
     sums = ast.literal_eval(next(line for line in stats if line.startswith("sums"))[len("sums") :].strip())

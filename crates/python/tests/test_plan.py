@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 import tickwire
 import tickwire.simulate
+from needs import reason
 from test_corpora import CAPTURES, CORPUS, opened
 
 
@@ -97,7 +98,7 @@ def test_a_capture_that_is_another_is_refused(day: tickwire.simulate.Day, tmp_pa
         splits[1].batches(template).__arrow_c_stream__()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write and list everywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason=reason("machine", "root may write and list everywhere"))
 def test_what_cannot_be_listed_or_written_is_said(day: tickwire.simulate.Day, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(day.capture.read_bytes())
     tmp_path.chmod(0o500)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import doctest
+import importlib.util
+import inspect
 import os
 import shutil
 import sys
@@ -16,11 +18,13 @@ import pyarrow
 import pytest
 import tickwire
 import tickwire.simulate
+from needs import reason, skip
 from test_corpora import CAPTURES, CORPUS, opened
 
-pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install tickwire[spark]")
+if importlib.util.find_spec("pyspark") is None:
+    skip("programs", "pyspark is not installed: pip install tickwire[spark]")
 if shutil.which("java") is None:
-    pytest.skip("Spark needs Java, which is not there", allow_module_level=True)
+    skip("programs", "Spark needs Java, which is not installed")
 
 import tickwire.spark
 from pyspark.errors import PySparkException
@@ -229,7 +233,7 @@ def test_what_cannot_be_read_is_named(
         assert index.read_bytes() == whole
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every directory")
+@pytest.mark.skipif(os.geteuid() == 0, reason=reason("machine", "root may list every directory"))
 def test_a_directory_that_cannot_be_listed_is_named(
     spark: SparkSession, day: tickwire.simulate.Day, tmp_path: Path
 ) -> None:

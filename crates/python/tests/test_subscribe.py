@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import tickwire
+from needs import skip
 
 
 @pytest.fixture
@@ -183,7 +184,7 @@ def over_dds(domain: int, directory: Path) -> tickwire.Subscription:
     quotes = tickwire.subscribe("Quote", domain=domain, directory=directory)
     if quotes.transport == "shm":
         quotes.close()
-        pytest.skip("this build has no DDS")
+        skip("machine", "this build has no DDS")
     return quotes
 
 
