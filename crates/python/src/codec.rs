@@ -55,12 +55,15 @@ impl Decoder {
         Ok(Self { decoder: Mutex::new(decoder) })
     }
 
-    /// Decodes the messages of a packet, in order.
+    /// Decodes the messages of a packet, in order. If one cannot be decoded, `messages` of the exception has those
+    /// before it.
     fn decode(&self, py: Python<'_>, packet: &[u8]) -> PyResult<Vec<Message>> {
-        let decoded = py.detach(|| self.messages(packet));
-        decoded
-            .map(|messages| messages.into_iter().map(Message::from).collect())
-            .map_err(|fault| fault.exception(py))
+        let (messages, fault) = py.detach(|| self.messages(packet));
+        let messages: Vec<Message> = messages.into_iter().map(Message::from).collect();
+        let Some(fault) = fault else { return Ok(messages) };
+        let error = fault.exception(py);
+        error.value(py).setattr("messages", messages)?;
+        Err(error)
     }
 
     /// Resets all dictionaries.
@@ -75,7 +78,8 @@ impl Decoder {
         self.decoder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn messages(&self, packet: &[u8]) -> Result<Vec<Owned>, Box<Fault>> {
+    /// Returns the messages of a packet up to the first that cannot be decoded, and why it cannot.
+    fn messages(&self, packet: &[u8]) -> (Vec<Owned>, Option<Fault>) {
         let mut decoder = self.lock();
         decoder.begin_packet();
         let (mut messages, mut at) = (Vec::new(), 0);
@@ -97,11 +101,11 @@ impl Decoder {
                     let program = decoder.program();
                     let text = error.shifted(at).describe(program).to_string();
                     let fault = Fault::of_message(&error, at as u64, text, program);
-                    return Err(Box::new(fault));
+                    return (messages, Some(fault));
                 }
             }
         }
-        Ok(messages)
+        (messages, None)
     }
 }
 

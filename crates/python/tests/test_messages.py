@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import pickle
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -233,3 +234,28 @@ def test_pipes_are_refused_because_they_can_be_read_once(tmp_path: Path) -> None
     for framing in ["none", "auto"]:
         with pytest.raises(tickwire.TickwireError, match="is a pipe, but a capture is read more than once"):
             tickwire.open(tmp_path / "pipe", templates, input_format="u32be", framing=framing)
+
+
+def test_messages_before_an_error_are_those_of_the_exception() -> None:
+    templates = tickwire.TemplateSet.parse(
+        '<templates><template name="T" id="1"><uInt32 name="Id"><increment/></uInt32></template></templates>'
+    )
+    decoder = tickwire.Decoder(templates, reset="never")
+    with pytest.raises(tickwire.DecodeError) as raised:
+        decoder.decode(bytes.fromhex("e08187 c081 c089"))
+    assert (raised.value.code, raised.value.offset) == ("D9", 6)
+    assert [message.Id for message in raised.value.messages] == [7, 8]
+    # The dictionaries are those after the messages that were decoded.
+    decoder.reset()
+    with pytest.raises(tickwire.DecodeError) as raised:
+        decoder.decode(bytes.fromhex("c089"))
+    assert raised.value.messages == []
+
+
+def test_errors_of_a_packet_with_messages_can_be_pickled() -> None:
+    templates = tickwire.TemplateSet.parse(feed.TEMPLATES)
+    with pytest.raises(tickwire.DecodeError) as raised:
+        tickwire.Decoder(templates).decode(feed.status(1, b"x") + bytes.fromhex("c089"))
+    assert len(raised.value.messages) == 1
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.code, again.offset, again.messages) == (str(raised.value), "D9", 6, [])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tickwire._tickwire import Message
+
 
 class TickwireError(Exception):
     """A file, option or template set is unusable.
@@ -75,15 +80,20 @@ class DecodeError(TickwireError):
     - ``offset``: byte offset in the packet or stream
     - ``packet``: index of the packet in the capture; ``file_offset``: its byte offset in the file
 
+    ``messages`` has the messages of the packet before the error if `Decoder.decode` raised it; captures return them
+    before they raise. A pickled error has none.
+
     >>> import tickwire
     >>> xml = '<templates><template name="Quote" id="1"><uInt32 name="Id"/><decimal name="Px"/></template></templates>'
     >>> try:
-    ...     tickwire.Decoder(tickwire.TemplateSet.parse(xml)).decode(bytes.fromhex("c08187"))
+    ...     tickwire.Decoder(tickwire.TemplateSet.parse(xml)).decode(bytes.fromhex("c08186fe07e8c08187"))
     ... except tickwire.DecodeError as error:
     ...     print(error)
     ...     print(error.code, error.template, error.field, error.offset, error.packet, error.file_offset)
-    template "Quote" (id 1), field Px: byte 3: the bytes end before the field does
-    None Quote Px 3 None None
+    ...     print([message.Id for message in error.messages])
+    template "Quote" (id 1), field Px: byte 9: the bytes end before the field does
+    None Quote Px 9 None None
+    [6]
     """
 
     def __init__(
@@ -103,3 +113,8 @@ class DecodeError(TickwireError):
         self.offset = offset
         self.packet = packet
         self.file_offset = file_offset
+        self.messages: list[Message] = []
+
+    def __reduce__(self) -> tuple[type[DecodeError], tuple[Any, ...]]:
+        parts = (self.code, self.template, self.field, self.offset, self.packet, self.file_offset)
+        return type(self), (str(self), *parts)

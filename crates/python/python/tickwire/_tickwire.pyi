@@ -361,7 +361,8 @@ class Decoder:
         fields: Sequence[str] | None = None,
     ) -> None: ...
     def decode(self, packet: bytes) -> list[Message]:
-        """Decodes the messages of a packet, in order."""
+        """Decodes the messages of a packet, in order. If one cannot be decoded, `messages` of the
+        exception has those before it."""
     def reset(self) -> None:
         """Resets all dictionaries."""
 
