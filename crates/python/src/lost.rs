@@ -1,9 +1,11 @@
 //! Arrow record batches of decoding errors.
 
 use crate::batches::{BATCH_ROWS, Taken, is_ending};
+use crate::collected::Collected;
 use crate::errors;
 use crate::fault::Fault;
 use crate::pull::{Job, Pull};
+use crate::signals;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -29,26 +31,44 @@ impl Lost {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
+        let stream = FFI_ArrowArrayStream::new(Box::new(self.reader(py)?));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Reads all batches with the GIL released. Ctrl-C ends it.
+    fn collect(&self, py: Python<'_>) -> PyResult<Collected> {
+        Collected::read(py, self.reader(py)?, false)
+    }
+}
+
+impl Lost {
+    fn reader(&self, py: Python<'_>) -> PyResult<Reader> {
         let table = Table::of(&self.job.program, self.template, &TableOptions::default());
         let pull = Pull::new(&self.job, Taken::new(table));
         let pull = pull.map_err(|text| errors::usage(py, &text))?;
-        let builder = ErrorsBuilder::new();
-        let stream = FFI_ArrowArrayStream::new(Box::new(Reader { pull, builder }));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        Ok(Reader { pull, builder: ErrorsBuilder::new(), is_ended: false })
     }
 }
 
 struct Reader {
     pull: Pull<Taken>,
     builder: ErrorsBuilder,
+    is_ended: bool,
 }
 
 impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if self.is_ended {
+            return None;
+        }
         let is_ending = is_ending();
         while self.builder.rows() < BATCH_ROWS && !self.pull.is_ended() && !*is_ending {
+            if signals::is_interrupted() {
+                self.is_ended = true;
+                return Some(Err(ArrowError::ExternalError("interrupted".into())));
+            }
             self.pull.step();
             self.pull.taken().drop_rows();
             for fault in self.pull.take_faults() {

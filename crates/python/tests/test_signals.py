@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 import feed
+import pyarrow
 import pytest
 import tickwire
 from tickwire import fix, opra
@@ -54,6 +55,23 @@ def test_fast(tmp_path: Path, kind: str) -> None:
     }
     assert interrupted(capture, works[kind]) < COUNT
     assert not list(tmp_path.glob("x.parquet*"))
+
+
+def test_errors_of_a_split(tmp_path: Path) -> None:
+    """Errors are not counted while they become rows, so that Ctrl-C comes after a time."""
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    path = feed.write(tmp_path, "c.bin", feed.prefixed([bytes([0xC0, 0x89])]) * COUNT)
+    [split] = tickwire.plan(path, templates, input_format="u32be")
+    errors = split.errors("Quote")
+    start = time.monotonic()
+    assert pyarrow.table(errors.collect()).num_rows == COUNT
+    whole = time.monotonic() - start
+    pressing = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
+    start = time.monotonic()
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        errors.collect()
+    assert time.monotonic() - start < 0.7 * whole
 
 
 @pytest.mark.parametrize("kind", ["messages", "counts", "table"])

@@ -115,7 +115,8 @@ class Split:
     def errors(self, template: str | int) -> Lost:
         """Record batches of decoding errors: one row each, with packet, position, time and reason.
 
-        They include messages of the template that its columns cannot hold.
+        They include messages of the template that its columns cannot hold. Pass the result to
+        ``pyarrow.table``, or its ``collect()``, which Ctrl-C ends.
         """
         return self.reading.open(self.place, on_error="keep").lost(str(template))
 

@@ -333,6 +333,9 @@ class Lost:
     """Record batches of decoding errors, for the Arrow C stream interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def collect(self) -> Collected:
+        """Reads all batches with the GIL released. Ctrl-C ends it; most consumers of a stream do not
+        look for it."""
 
 class TemplateSet:
     """Templates of a feed: FAST 1.1 or 1.2 XML."""
