@@ -131,6 +131,14 @@ def test_times_of_any_filter_are_found(capture: tickwire.Capture) -> None:
     assert dataset.to_table(filter=time == ten)["pkt"].to_pylist() == [10, 10]
 
 
+def test_the_last_scans_are_recorded(capture: tickwire.Capture) -> None:
+    dataset = capture.dataset()
+    for index in range(120):
+        dataset.scanner(columns=["pkt"] if index < 60 else ["Id"])
+    assert len(dataset.scans) == 100
+    assert [scan.columns for scan in dataset.scans] == [["pkt"]] * 40 + [["Id"]] * 60
+
+
 def test_what_a_dataset_of_files_has_and_a_capture_has_not_is_refused(capture: tickwire.Capture) -> None:
     dataset = capture.dataset()
     for wrong in (

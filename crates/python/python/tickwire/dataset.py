@@ -8,6 +8,7 @@ and pyarrow read it like a dataset of files. It needs pyarrow.
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -23,6 +24,8 @@ __all__ = ["Dataset", "Fragment", "Scan"]
 # Opens the capture limited to these fields and this range of capture times.
 Read = Callable[[Sequence[str] | None, int | None, int | None], Batches]
 
+# Number of scans that a dataset records.
+_SCANS = 100
 # Suffixes of column names, after the path of a field.
 # Header columns, which say where a message came from; they precede the fields.
 _PLACE = ("pkt", "off", "time", "seq_num", "source", "destination", "line")
@@ -79,7 +82,7 @@ class Dataset(pyarrow.dataset.Dataset):
 
     Each scan reads the capture from its start. Columns that it does not use are not stored. Packets
     outside the range of its filter on ``time`` are not decoded, if dictionaries are reset at every
-    packet. ``scans`` records the scans.
+    packet. ``scans`` records the last 100 scans.
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -107,7 +110,7 @@ class Dataset(pyarrow.dataset.Dataset):
         self._time_unit = time_unit
         all_columns = read(None, None, None).select(None, time_unit)
         self._schema = pyarrow.RecordBatchReader.from_stream(all_columns).schema
-        self.scans: list[Scan] = []
+        self.scans: deque[Scan] = deque(maxlen=_SCANS)
 
     @property
     def schema(self) -> pyarrow.Schema:
