@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use tickwire_arrow::{Rows, Table, TableBuilder, TableOptions};
+use tickwire_arrow::{Decimals, Rows, Table, TableBuilder, TableOptions};
 use tickwire_fast::{Program, SegmentRef, Storage};
 use tickwire_text::Header;
 
@@ -53,6 +53,7 @@ pub struct Batches {
     job: Job,
     template: usize,
     rows: Rows,
+    decimals: Decimals,
     errors: Errors,
     /// The error that ended the last failed reading.
     raised: Raised,
@@ -94,10 +95,10 @@ struct Progress {
 }
 
 impl Batches {
-    pub fn new(job: Job, template: usize, rows: Rows, errors: Errors) -> Self {
+    pub fn new(job: Job, template: usize, rows: Rows, decimals: Decimals, errors: Errors) -> Self {
         let progress = Arc::default();
         let (raised, shape) = (Raised::default(), Shape::default());
-        Self { job, template, rows, errors, raised, progress, shape }
+        Self { job, template, rows, decimals, errors, raised, progress, shape }
     }
 }
 
@@ -147,8 +148,8 @@ impl Batches {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let Self { job, template, rows, errors, .. } = self;
-        let mut selected = Self::new(job.clone(), *template, *rows, errors.clone());
+        let Self { job, template, rows, decimals, errors, .. } = self;
+        let mut selected = Self::new(job.clone(), *template, *rows, *decimals, errors.clone());
         selected.shape = Shape { columns, is_micros };
         Ok(selected)
     }
@@ -234,14 +235,14 @@ struct Reader {
 
 impl Reader {
     fn open(of: &Batches) -> Result<Self, String> {
-        let Batches { job, template, rows, errors, raised, progress, shape } = of;
+        let Batches { job, template, rows, decimals, errors, raised, progress, shape } = of;
         let options = TableOptions {
             rows: *rows,
+            decimals: *decimals,
             metadata: vec![
                 ("tickwire.framing".to_owned(), job.framing.to_string()),
                 ("tickwire.signature_of_set".to_owned(), job.program.set().signature().to_string()),
             ],
-            ..TableOptions::default()
         };
         let table = Table::of(&job.program, *template, &options);
         let schema = table.schema().clone();

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tickwire_arrow::Rows;
+use tickwire_arrow::{Decimals, Rows};
 use tickwire_captures::Selection;
 use tickwire_captures::plan::Split;
 use tickwire_fast::{TemplateId, TemplateSet};
@@ -263,13 +263,21 @@ impl Capture {
         explained.map_err(|text| errors::usage(py, &text))
     }
 
-    /// Record batches of a template's messages, one row per entry; without `entries` one row per message.
-    #[pyo3(signature = (template = None, entries = true))]
-    fn batches(&self, py: Python<'_>, template: Option<&str>, entries: bool) -> PyResult<Batches> {
+    /// Record batches of a template's messages, one row per entry; without `entries` one row per message. With
+    /// `floats`, decimals are 64-bit floating-point numbers.
+    #[pyo3(signature = (template = None, entries = true, floats = false))]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        template: Option<&str>,
+        entries: bool,
+        floats: bool,
+    ) -> PyResult<Batches> {
         let index = self.template(py, template)?;
         let job = self.job_of(py, index)?;
         let rows = if entries { Rows::Entries } else { Rows::Messages };
-        Ok(Batches::new(job, index, rows, self.errors.clone()))
+        let decimals = if floats { Decimals::Float64 } else { Decimals::Exact };
+        Ok(Batches::new(job, index, rows, decimals, self.errors.clone()))
     }
 
     /// Record batches of decoding errors, including this template's messages that its table cannot hold.

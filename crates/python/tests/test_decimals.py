@@ -7,6 +7,7 @@ from pathlib import Path
 
 import feed
 import polars
+import pyarrow
 import pyarrow.parquet
 import pytest
 import tickwire
@@ -88,6 +89,45 @@ def test_arrow_and_parquet_are_exact(capture: tickwire.Capture, tmp_path: Path) 
         for index, fixed in enumerate(APART, len(FIXED)):
             assert table[f"f{index}.mantissa"].to_pylist() == [mantissa for mantissa, _ in PAIRS]
             assert table[f"f{index}.exponent"].to_pylist() == [fixed] * len(PAIRS)
+
+
+def test_floating_point_numbers_are_the_nearest_ones(capture: tickwire.Capture, tmp_path: Path) -> None:
+    """Mantissa and exponent of the first column differ from row to row."""
+    wanted = {"free": [float(decimal(mantissa, exponent)) for mantissa, exponent in PAIRS]}
+    for index, fixed in enumerate(FIXED + APART):
+        wanted[f"f{index}"] = [float(decimal(mantissa, fixed)) for mantissa, _ in PAIRS]
+    capture.to_parquet(tmp_path / "d.parquet", floats=True)
+    frame, pandas = capture.to_polars(floats=True), capture.to_pandas(floats=True)
+    for table in (
+        capture.table(floats=True),
+        pyarrow.parquet.read_table(tmp_path / "d.parquet"),
+        pyarrow.table(capture.batches(floats=True)),
+        capture.dataset(floats=True).to_table(),
+        capture.table(entries=False, floats=True),
+    ):
+        assert table.column_names[-len(wanted) :] == list(wanted)
+        for name, values in wanted.items():
+            assert table[name].type == pyarrow.float64()
+            assert table[name].to_pylist() == values, name
+    for name, values in wanted.items():
+        assert frame[name].to_list() == list(pandas[name]) == values, name
+    chosen = capture.dataset(floats=True).to_table(columns=["f0"])
+    assert chosen["f0"].to_pylist() == wanted["f0"] and chosen.column_names == ["f0"]
+
+
+def test_absent_decimals_are_no_floating_point_numbers(tmp_path: Path) -> None:
+    packets = [feed.quote("A", 1, [(1001, 5), (-0, 7)]), feed.quote("B", None, [])]
+    path = feed.write(tmp_path, "c.bin", feed.prefixed(packets))
+    capture = tickwire.open(path, feed.write(tmp_path, "t.xml", feed.TEMPLATES), input_format="u32be")
+    table = capture.table("Quote", floats=True)
+    assert table["Last"].to_pylist() == [None, None, None]
+    assert table["Levels/Price"].to_pylist() == [10.01, 0.0, None]
+    [split] = tickwire.plan(path, tmp_path / "t.xml", input_format="u32be")
+    assert pyarrow.table(split.batches("Quote", floats=True))["Levels/Price"].to_pylist() == [
+        10.01,
+        0.0,
+        None,
+    ]
 
 
 def test_polars_and_back_are_exact(capture: tickwire.Capture, tmp_path: Path) -> None:

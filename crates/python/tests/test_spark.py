@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import feed
 import pyarrow
 import pytest
 import tickwire
@@ -160,6 +161,20 @@ def test_columns_are_chosen_by_an_option_or_a_schema(spark: SparkSession, day: t
     ):
         with pytest.raises(PySparkException, match=text):
             spark.read.format("tickwire").options(**options(day)).option(name, value).load("x").schema  # noqa: B018
+
+
+def test_decimals_are_doubles_by_an_option(spark: SparkSession, tmp_path: Path) -> None:
+    levels = [[(1001, 5), (7, 1)], [(3, 2)], []]
+    packets = [feed.quote("A", None, level) for level in levels]
+    path = feed.write(tmp_path, "c.bin", feed.prefixed(packets))
+    templates = feed.write(tmp_path, "t.xml", feed.TEMPLATES)
+    named = {"templates": str(templates), "template": "Quote", "input_format": "u32be"}
+    frame = spark.read.format("tickwire").options(**named, floats="true").load(str(path))
+    assert dict(frame.dtypes)["Levels/Price"] == "double"
+    found = sorted((row["pkt"], row["Levels.entry"], row["Levels/Price"]) for row in frame.collect()[:3])
+    assert found == [(0, 0, 10.01), (0, 1, 0.07), (1, 0, 0.03)]
+    table = tickwire.open(path, templates, input_format="u32be").table("Quote", floats=True)
+    assert rows_in(frame) == rows_of(table)
 
 
 def test_a_range_of_time_is_pushed_down(spark: SparkSession, day: tickwire.simulate.Day) -> None:

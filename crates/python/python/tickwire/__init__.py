@@ -169,22 +169,27 @@ class Capture:
             counts[name] = counts.get(name, 0) + count
         return counts
 
-    def batches(self, template: str | int | None = None, entries: bool = True) -> Batches:
+    def batches(
+        self, template: str | int | None = None, entries: bool = True, *, floats: bool = False
+    ) -> Batches:
         """Record batches of a template's messages, for the Arrow C stream interface.
 
         Pass the result to ``pyarrow.table``, ``polars.DataFrame``, DuckDB and others, without
         copies. A row is an innermost entry of a sequence, with the enclosing fields repeated. If
         ``entries`` is false, a row is a message, with only the number of entries of its sequences.
         The template is given by name or id; it may be omitted if the capture has messages of only
-        one template.
+        one template. Decimals are exact: a decimal column if the template fixes the exponent, else
+        two columns, ``NAME.mantissa`` and ``NAME.exponent``. With ``floats`` each is one column of
+        64-bit floating-point numbers, the nearest to the decimals.
         """
-        return self._inner.batches(None if template is None else str(template), entries)
+        return self._inner.batches(None if template is None else str(template), entries, floats)
 
     def dataset(
         self,
         template: str | int | None = None,
         entries: bool = True,
         *,
+        floats: bool = False,
         time_unit: Literal["ns", "us"] = "ns",
     ) -> Dataset:
         """The rows of a template's messages for query engines: DuckDB, DataFusion, Polars and
@@ -193,6 +198,7 @@ class Capture:
         Fields that a query does not use are not stored. Packets outside its range of ``time`` are
         not decoded, if dictionaries are reset at every packet. DuckDB passes a range of ``time``
         only in microseconds: for it use ``time_unit="us"``, which truncates nanoseconds.
+        ``floats`` as in `batches`.
 
         >>> import pathlib, tempfile, tickwire, tickwire.simulate
         >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=200, instruments=3)
@@ -204,35 +210,43 @@ class Capture:
         from tickwire.dataset import Dataset
 
         def read(fields: Sequence[str] | None, start: int | None, end: int | None) -> Batches:
-            return self._reopen(fields, start, end).batches(template, entries)
+            return self._reopen(fields, start, end).batches(template, entries, floats=floats)
 
         return Dataset(read, time_unit)
 
-    def table(self, template: str | int | None = None, entries: bool = True) -> pyarrow.Table:
-        """All messages of a template as a pyarrow table."""
-        return _columns.table(self.batches(template, entries))
+    def table(
+        self, template: str | int | None = None, entries: bool = True, *, floats: bool = False
+    ) -> pyarrow.Table:
+        """All messages of a template as a pyarrow table; arguments as in `batches`."""
+        return _columns.table(self.batches(template, entries, floats=floats))
 
-    def to_polars(self, template: str | int | None = None, entries: bool = True) -> polars.DataFrame:
-        """All messages of a template as a polars data frame."""
-        return _columns.to_polars(self.batches(template, entries))
+    def to_polars(
+        self, template: str | int | None = None, entries: bool = True, *, floats: bool = False
+    ) -> polars.DataFrame:
+        """All messages of a template as a polars data frame; arguments as in `batches`."""
+        return _columns.to_polars(self.batches(template, entries, floats=floats))
 
-    def to_pandas(self, template: str | int | None = None, entries: bool = True) -> pandas.DataFrame:
-        """All messages of a template as a pandas data frame."""
-        return self.table(template, entries).to_pandas()
+    def to_pandas(
+        self, template: str | int | None = None, entries: bool = True, *, floats: bool = False
+    ) -> pandas.DataFrame:
+        """All messages of a template as a pandas data frame; arguments as in `batches`."""
+        return self.table(template, entries, floats=floats).to_pandas()
 
     def to_parquet(
         self,
         path: Path,
         template: str | int | None = None,
         entries: bool = True,
+        *,
+        floats: bool = False,
     ) -> None:
         """Write all messages of a template to a Parquet file, batch by batch.
 
         Files are written as by ``tickwire export``: compressed with zstd; the first rows select the
         encoding of each column. For other settings pass `batches` to your own writer. The file gets
-        its name only when it is complete.
+        its name only when it is complete. Other arguments as in `batches`.
         """
-        _columns.to_parquet(self.batches(template, entries), path)
+        _columns.to_parquet(self.batches(template, entries, floats=floats), path)
 
 
 def open(

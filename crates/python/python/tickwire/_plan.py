@@ -105,12 +105,14 @@ class Split:
         start: int | None = None,
         end: int | None = None,
         on_error: Literal["raise", "keep"] = "raise",
+        floats: bool = False,
     ) -> Batches:
         """Record batches of a template's messages, one row per entry, as in `Capture.batches`.
 
         ``fields``, ``start``, ``end`` (nanoseconds) and ``on_error`` are those of `tickwire.open`.
         """
-        return self.reading.open(self.place, fields, start, end, on_error).batches(str(template))
+        capture = self.reading.open(self.place, fields, start, end, on_error)
+        return capture.batches(str(template), floats=floats)
 
     def errors(self, template: str | int) -> Lost:
         """Record batches of decoding errors: one row each, with packet, position, time and reason.

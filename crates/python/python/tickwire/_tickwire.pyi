@@ -421,9 +421,9 @@ class Capture:
         """Explains a packet byte by byte."""
     def counts(self) -> list[tuple[str, int]]:
         """Decodes the capture once and counts messages by template name."""
-    def batches(self, template: str | None = None, entries: bool = True) -> Batches:
+    def batches(self, template: str | None = None, entries: bool = True, floats: bool = False) -> Batches:
         """Record batches of a template's messages, one row per entry; without `entries` one row per
-        message."""
+        message. With `floats`, decimals are 64-bit floating-point numbers."""
     def lost(self, template: str | None = None) -> Lost:
         """Record batches of decoding errors, including this template's messages that its table
         cannot hold."""

@@ -21,6 +21,7 @@ A partition is a split of `tickwire.plan`. Rows are those of ``tickwire.open(...
 - ``fields``: names of the columns to read, separated by commas; other fields are not stored. Spark does not
   tell a Python data source which columns a query uses. A schema set with ``spark.read.schema(...)`` has the
   same effect.
+- ``floats``: ``true`` for decimals as double; by default they are decimal columns, or mantissa and exponent
 - ``file``: ``true`` for a column ``file`` with the path of the capture
 - ``errors``: ``fail``: undecodable data fail the job with their error, or ``keep``: undecodable data
   are skipped
@@ -65,6 +66,7 @@ _OPTIONS = {
     "reset",
     "input_format",
     "fields",
+    "floats",
     "file",
     "errors",
     "table",
@@ -151,6 +153,7 @@ class _Asked:
             options.get("reset"),
             options.get("input_format"),
         )
+        self.floats = self._one_of("floats", "false", "true") == "true"
         self.has_file = self._one_of(_FILE, "false", "true") == "true"
         self.keeps_errors = self._one_of("errors", "fail", "keep") == "keep"
         self.is_errors = self._one_of("table", "messages", "errors") == "errors"
@@ -187,7 +190,10 @@ class _Asked:
     def arrow_schema(self) -> pyarrow.Schema:
         """Arrow schema of the template's columns; it does not depend on the capture."""
         empty = _tickwire.open(os.devnull, self.reading.templates, input_format="raw")
-        rows = empty.lost(self.template) if self.is_errors else empty.batches(self.template)
+        if self.is_errors:
+            rows = empty.lost(self.template)
+        else:
+            rows = empty.batches(self.template, floats=self.floats)
         return pyarrow.RecordBatchReader.from_stream(rows).schema
 
     def schema(self) -> spark_types.StructType:
@@ -267,7 +273,7 @@ class _Rows:
         fields = _fields(columns, self._all_columns)
         on_error = "keep" if self.asked.keeps_errors else "raise"
         capture = reading.open(place, fields, self.start, self.end, on_error)
-        batches = capture.batches(template).select(columns)
+        batches = capture.batches(template, floats=self.asked.floats).select(columns)
         try:
             for batch in pyarrow.RecordBatchReader.from_stream(batches):
                 yield _converted(batch, target, place.path)
