@@ -27,10 +27,12 @@ A partition is a split of `tickwire.plan`. Rows are those of ``tickwire.open(...
   are skipped
 - ``table``: ``errors`` for the decoding errors, one row each, instead of the messages
 - ``split_bytes``, ``index_directory``: as in `tickwire.plan`
-- ``max_files``: most captures in a batch of a stream
+- ``max_files``: most captures in a batch of a stream; needs pyspark 4.2 or later
 
 A range of ``time`` in a filter is pushed down. ``readStream`` follows a directory: captures that
-are renamed into it become rows of the next batch. Offsets are the names of the processed captures.
+are renamed into it become rows of the next batch. Offsets are the names of the processed captures
+that are still in the directory. Earlier ones may be moved away, but not back: they would be read
+again.
 
 It needs pyspark 4.0 or later (filter push-down: 4.1), and pyarrow. On executors, tickwire must be
 installed and the captures must have the same paths; templates are sent to them.
@@ -39,6 +41,7 @@ installed and the captures must have the same paths; templates are sent to them.
 from __future__ import annotations
 
 import datetime
+import inspect
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -78,6 +81,10 @@ _FILE = "file"
 _TIME = "time"
 # Numbers that fit 63 bits in any capture.
 _COUNTS = ("pkt", "off", "file_offset")
+# pyspark 4.2 demands the zone of timestamps. Before, it is UTC by default.
+_ZONE: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+)
 
 
 def register(spark: SparkSession) -> None:
@@ -159,6 +166,8 @@ class _Asked:
         self.is_errors = self._one_of("table", "messages", "errors") == "errors"
         self.split_bytes = int(options.get("split_bytes", SPLIT_BYTES))
         self.max_files = int(options["max_files"]) if "max_files" in options else None
+        if self.max_files is not None and self.max_files < 1:
+            raise ValueError(f"option max_files is {self.max_files}: expected a number from 1")
 
     def _named(self, name: str) -> str:
         if name not in self._options:
@@ -262,7 +271,7 @@ class _Rows:
         self.end: int | None = None
 
     def read(self, place: Place) -> Iterator[pyarrow.RecordBatch]:
-        target = to_arrow_schema(self._schema, timezone="UTC")
+        target = to_arrow_schema(self._schema, **_ZONE)
         columns = [name for name in target.names if name in self._all_columns]
         reading, template = self.asked.reading, self.asked.template
         if self.asked.is_errors:
@@ -341,12 +350,12 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class _StreamReader(DataSourceStreamReader):
-    """Offsets are ``{"files": [...]}``: the processed captures, by their path in the directory."""
+    """Offsets are ``{"files": [...]}``: the processed captures that are in the directory, by their
+    path in it."""
 
     def __init__(self, asked: _Asked, schema: spark_types.StructType) -> None:
         self._rows = _Rows(asked, schema)
         self._directory = asked.path()
-        self._done: list[str] = []
         if not os.path.isdir(self._directory):
             raise TickwireError(f"{self._directory}: a stream follows a directory")
 
@@ -355,12 +364,19 @@ class _StreamReader(DataSourceStreamReader):
 
     # Spark passes start and limit from version 4.2 on.
     def latestOffset(self, start: dict[str, list[str]] | None = None, limit: Any = None) -> dict[str, Any]:
-        done = self._done if start is None else start["files"]
-        known = set(done)
         found = [os.path.relpath(path, self._directory) for path in _tickwire.captures_of(self._directory)]
-        new = [name for name in found if name not in known]
-        self._done = sorted([*done, *new[: self._rows.asked.max_files]])
-        return {"files": self._done}
+        most = self._rows.asked.max_files
+        if start is None:
+            if most is not None:
+                raise TickwireError(
+                    "option max_files needs pyspark 4.2 or later: earlier versions do not say which "
+                    "captures a restarted stream has read"
+                )
+            return {"files": found}
+        done = set(start["files"])
+        new = [name for name in found if name not in done][:most]
+        # An unchanged offset is no batch, even if captures were moved away.
+        return {"files": sorted([*done.intersection(found), *new])} if new else start
 
     def partitions(self, start: dict[str, list[str]], end: dict[str, list[str]]) -> list[InputPartition]:
         known = set(start["files"])
