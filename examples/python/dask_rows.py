@@ -17,8 +17,8 @@ def decoded(split: tickwire.Split, template: str) -> pandas.DataFrame:
 
 
 def rows(captures: str, templates: str, framing: str, template: str) -> dask.dataframe.DataFrame:
-    # Captures are split only if packets are independent, which reset states if the framing does not.
-    splits = tickwire.plan(captures, templates, framing, reset="packet", split_bytes=1 << 20)
+    # A capture is split only if its packets are independent, as the framing says: "cme" does, so does "none,reset=packet".
+    splits = tickwire.plan(captures, templates, framing, split_bytes=1 << 20)
     columns = pyarrow.RecordBatchReader.from_stream(splits[0].batches(template)).schema
     return dask.dataframe.from_map(decoded, splits, template=template, meta=columns.empty_table().to_pandas())
 
@@ -36,5 +36,5 @@ if __name__ == "__main__":
     else:
         with tempfile.TemporaryDirectory() as folder:
             day = tickwire.simulate.day(folder, packets=20_000)
-            names = tickwire.open(day.capture, day.templates, day.framing, "packet").counts()
+            names = tickwire.open(day.capture, day.templates, day.framing).counts()
             main(folder, str(day.templates), day.framing, max(names, key=lambda name: names[name]))

@@ -18,8 +18,8 @@ def decoded(split: tickwire.Split, template: str) -> pyarrow.Table:
 
 
 def rows(captures: str, templates: str, framing: str, template: str) -> "ray.data.Dataset":
-    # Captures are split only if packets are independent, which reset states if the framing does not.
-    splits = tickwire.plan(captures, templates, framing, reset="packet", split_bytes=1 << 20)
+    # A capture is split only if its packets are independent, as the framing says: "cme" does, so does "none,reset=packet".
+    splits = tickwire.plan(captures, templates, framing, split_bytes=1 << 20)
     return ray.data.from_arrow_refs([decoded.remote(split, template) for split in splits])
 
 
@@ -37,5 +37,5 @@ if __name__ == "__main__":
     else:
         with tempfile.TemporaryDirectory() as folder:
             day = tickwire.simulate.day(folder, packets=20_000)
-            names = tickwire.open(day.capture, day.templates, day.framing, "packet").counts()
+            names = tickwire.open(day.capture, day.templates, day.framing).counts()
             main(folder, str(day.templates), day.framing, max(names, key=lambda name: names[name]))
