@@ -27,7 +27,7 @@ def run(engine: str, *arguments: str) -> list[int]:
     if importlib.util.find_spec(engine) is None:
         skip("programs", f"{engine} is not installed: pip install tickwire[test]")
     command = [sys.executable, str(EXAMPLES / f"{engine}_rows.py"), *arguments]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
     found = re.search(r"(\d+) rows, the last packet is (\d+)", ended.stdout)
     assert found is not None, ended.stdout
