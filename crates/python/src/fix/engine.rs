@@ -176,15 +176,17 @@ impl Host {
 }
 
 /// Notifies the sender of a message of its result.
-fn settle(sending: &Py<PyAny>, result: Result<u64, String>) {
+fn settle(sending: Py<PyAny>, result: Result<u64, String>) {
     Python::attach(|py| {
         let (seq_num, error) = match result {
             Ok(seq_num) => (Some(seq_num), None),
             Err(error) => (None, Some(error)),
         };
-        let sending = sending.bind(py);
+        // Dropped with the GIL: without it, the error of a message that nobody waits for would be logged only when
+        // this module takes the GIL again.
+        let sending = sending.into_bound(py);
         if let Err(error) = sending.call_method1("_settle", (seq_num, error)) {
-            error.write_unraisable(py, Some(sending));
+            error.write_unraisable(py, Some(&sending));
         }
     });
 }
@@ -287,7 +289,7 @@ impl Callbacks {
                 outgoing.head.iter().map(|(tag, value)| (*tag, &value[..])).collect();
             let head = Head { msg_type: &outgoing.msg_type, fields: &head };
             let sent = delivery.send(&head, |writer| outgoing.write(writer));
-            settle(&sending, sent.map_err(|error| error.to_string()));
+            settle(sending, sent.map_err(|error| error.to_string()));
         }
     }
 
@@ -297,7 +299,7 @@ impl Callbacks {
             (Some(key), Some(handle)) => {
                 request(handle, &self.waiting, key, outgoing, sending);
             }
-            _ => settle(&sending, Err("the session is not known to the engine".to_owned())),
+            _ => settle(sending, Err("the session is not known to the engine".to_owned())),
         }
     }
 }
@@ -320,7 +322,7 @@ fn request(
             // The waiting thread outlives all senders.
             let _ = waiting.send(Waiting { answer, sending });
         }
-        Err(error) => settle(&sending, Err(error.to_string())),
+        Err(error) => settle(sending, Err(error.to_string())),
     }
 }
 
@@ -504,7 +506,7 @@ impl Engine {
                     Ok(sent) => sent.map_err(|error| error.to_string()),
                     Err(error) => Err(error.to_string()),
                 };
-                settle(&sending, result);
+                settle(sending, result);
             }
         });
     }

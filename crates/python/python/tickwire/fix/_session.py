@@ -415,6 +415,7 @@ class Connector:
         self.sessions: list[Session] = []
         self.has_ended: bool = False
         self._threads: list[threading.Thread] = []
+        self._beginning = threading.Lock()
         self._failure: BaseException | None = None
         self._native = _native.Engine(_Host(self), text, self._is_acceptor, dictionary)
         for warning in self._native.warnings:
@@ -422,9 +423,10 @@ class Connector:
 
     def start(self) -> None:
         """Start to listen or connect."""
-        if self._threads:
-            raise TickwireError("it was started or stopped already: make another one")
-        self._begin()
+        with self._beginning:
+            if self._threads:
+                raise TickwireError("it was started or stopped already: make another one")
+            self._begin()
         # Threads must not call Python while it exits.
         atexit.register(self.stop)
 
@@ -450,9 +452,10 @@ class Connector:
         sessions, if any."""
         atexit.unregister(self.stop)
         self._native.stop()
-        if not self._threads:
-            # Never started: end at once, and release all waiters.
-            self._begin()
+        with self._beginning:
+            if not self._threads:
+                # Never started: end at once, and release all waiters.
+                self._begin()
         for thread in self._threads:
             if thread is threading.current_thread():
                 raise TickwireError("a callback cannot wait for the end of its engine")
