@@ -24,8 +24,8 @@ pub fn versions(given: Option<&Dictionary>) -> Arc<Versions> {
 /// >>> dictionary = fix.Dictionary.version("FIX.4.4")
 /// >>> dictionary.begin_string, dictionary.messages["D"], dictionary.tag("Symbol"), dictionary.name(55)
 /// ('FIX.4.4', 'NewOrderSingle', 55, 'Symbol')
-/// >>> dictionary.values("Side")["1"], dictionary.warnings
-/// ('BUY', [])
+/// >>> dictionary.values("Side")["1"], dictionary.type("Price"), dictionary.warnings
+/// ('BUY', 'Price', [])
 /// >>> xml = '''<fix major="4" minor="4"><header/><trailer/><components/>
 /// ... <messages><message name="Ping" msgtype="U1" msgcat="app"><field name="Text" required="Y"/></message></messages>
 /// ... <fields><field number="58" name="Text" type="STRING"/></fields></fix>'''
@@ -99,6 +99,12 @@ impl Dictionary {
     /// The name of a field; None if no field has the tag.
     fn name(&self, tag: u32) -> Option<&str> {
         self.names().field(Tag(tag)).map(|field| field.name())
+    }
+
+    /// The type of a field's values, such as "Price" or "UtcTimestamp"; None if no field has the name.
+    #[pyo3(name = "type")]
+    fn type_of(&self, name: &str) -> Option<String> {
+        self.names().field_named(name).map(|field| format!("{:?}", field.field_type()))
     }
 
     /// The allowed values of a field, with their names; empty if any value is allowed.

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use tickwire_fix::BusinessRejectReason;
+use tickwire_fix::{BusinessRejectReason, SessionRejectReason, Tag};
 use tickwire_fix_engine::{
     Answer, Application, BoxStore, Decision, Engine as NetEngine, EngineHandle, EngineOptions,
     HandleError, LogonAttempt, Refused, SessionKey, Sessions,
@@ -218,6 +218,15 @@ impl Hooks for HostHooks {
     }
 }
 
+/// How the application rejects a message.
+#[derive(FromPyObject)]
+enum Rejection {
+    /// With a Business Message Reject: reason, the application's id of the message, text.
+    Business(u32, Option<Vec<u8>>, Option<String>),
+    /// With a Reject: reason, tag of the field.
+    Session(u32, Option<u32>),
+}
+
 /// Receives the engine's events.
 struct Callbacks {
     host: Arc<Host>,
@@ -267,13 +276,19 @@ impl Callbacks {
     fn deliver(&mut self, index: usize, delivery: &mut Delivery<'_, BoxStore>) {
         let message = self.host.message(index, &delivery.message);
         *lock(&self.host.outbox) = Some((thread::current().id(), Vec::new()));
-        let refused = self.host.attached(|_, host| {
-            let returned = host.call_method1("from_app", (index, message))?;
-            returned.extract::<Option<(u32, Option<Vec<u8>>, Option<String>)>>()
+        let rejection = self.host.attached(|_, host| {
+            host.call_method1("from_app", (index, message))?.extract::<Option<Rejection>>()
         });
-        if let Some(Some((reason, ref_id, text))) = refused {
-            let reason = BusinessRejectReason::from_code(reason);
-            let sent = delivery.reject_business(reason, ref_id.as_deref(), text.as_deref());
+        if let Some(Some(rejection)) = rejection {
+            let sent = match rejection {
+                Rejection::Business(reason, ref_id, text) => {
+                    let reason = BusinessRejectReason::from_code(reason);
+                    delivery.reject_business(reason, ref_id.as_deref(), text.as_deref())
+                }
+                Rejection::Session(reason, tag) => {
+                    delivery.reject(SessionRejectReason::from_code(reason), tag.map(Tag))
+                }
+            };
             if let Err(error) = sent {
                 let text = error.to_string();
                 self.host.attached(|_, host| host.call_method1("failed", (index, text)).map(drop));

@@ -36,6 +36,9 @@ class Dictionary:
         """The tag of a field; None if no field has the name."""
     def name(self, tag: int) -> str | None:
         """The name of a field; None if no field has the tag."""
+    def type(self, name: str) -> str | None:
+        """The type of a field's values, such as ``"Price"`` or ``"UtcTimestamp"``; None if no field
+        has the name."""
     def values(self, name: str) -> dict[str, str]:
         """Return the allowed values of a field, with their names; empty if any value is allowed."""
 

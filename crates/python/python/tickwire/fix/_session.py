@@ -113,6 +113,45 @@ class BusinessReject(Exception):
         self.ref_id = ref_id
 
 
+class Reject(Exception):
+    """Raised in ``fromApp``: answers the message with a Reject because of a field.
+
+    ``reason`` is SessionRejectReason (373), such as 5 for a wrong value; ``tag`` is RefTagID (371).
+
+    >>> from tickwire import fix
+    >>> class Exchange(fix.Application):
+    ...     def fromApp(self, message: fix.Message, session: fix.Session) -> None:
+    ...         if message.OrdType != "2":
+    ...             raise fix.Reject(5, tag=40)
+    >>> class Client(fix.Application):
+    ...     def fromAdmin(self, message: fix.Message, session: fix.Session) -> None:
+    ...         if message.msg_type == "3":
+    ...             print(message.Text, message.SessionRejectReason, message.RefTagID, message.RefSeqNum)
+    ...             came.set()
+    >>> common = "[DEFAULT]\\nBeginString=FIX.4.4\\nStartTime=00:00:00\\nEndTime=00:00:00\\n"
+    >>> listen = common + "ConnectionType=acceptor\\nSocketAcceptAddress=127.0.0.1\\nSocketAcceptPort=0\\n"
+    >>> acceptor = fix.Acceptor(listen + "[SESSION]\\nSenderCompID=EXCHANGE\\nTargetCompID=CLIENT\\n", Exchange())
+    >>> connect = common + "ConnectionType=initiator\\nSocketConnectHost=127.0.0.1\\nHeartBtInt=30\\n"
+    >>> connect += f"SocketConnectPort={acceptor.addresses[0][1]}\\n"
+    >>> settings = connect + "[SESSION]\\nSenderCompID=CLIENT\\nTargetCompID=EXCHANGE\\n"
+    >>> order = {"MsgType": "D", "ClOrdID": "1", "Symbol": "MSFT", "Side": "1", "OrdType": "1", "OrderQty": 100,
+    ...          "TransactTime": "20260105-12:30:00.000"}
+    >>> import threading
+    >>> came = threading.Event()
+    >>> with acceptor, fix.Initiator(settings, Client()) as initiator:
+    ...     _ = initiator.sessions[0].send(order), came.wait(10)
+    Value is incorrect (out of range) for this tag 5 40 2
+    """
+
+    def __init__(self, reason: int, tag: int | None = None) -> None:
+        for name, number in (("reason", reason), ("tag", tag)):
+            if number is not None and (not isinstance(number, int) or not 0 <= number < 1 << 32):
+                raise ValueError(f"{name} {number!r}: expected an int from 0")
+        super().__init__(reason, tag)
+        self.reason = reason
+        self.tag = tag
+
+
 class Application:
     """Callbacks of an application, with QuickFIX's names.
 
@@ -122,6 +161,7 @@ class Application:
 
     >>> import threading
     >>> from tickwire import fix
+    >>> import threading
     >>> came = threading.Event()
     >>> class Printer(fix.Application):
     ...     def onCreate(self, session: fix.Session) -> None:
@@ -202,7 +242,7 @@ class Application:
         """Called for a received application message.
 
         Messages sent here by the same session are stored in one step with the receipt of this
-        message. Raise `BusinessReject` to reject the received message.
+        message. Raise `BusinessReject` or `Reject` to reject the received message.
         """
 
 
@@ -615,7 +655,9 @@ class _Host:
             self.failed(index, f"toApp: {error}")
             return False
 
-    def from_app(self, index: int, message: Message) -> tuple[int, bytes | None, str | None] | None:
+    def from_app(
+        self, index: int, message: Message
+    ) -> tuple[int, bytes | None, str | None] | tuple[int, int | None] | None:
         session = self._session(index)
         if self._connector._application is None:
             if len(session._waiting) >= _WAITING_MAX:
@@ -625,10 +667,12 @@ class _Host:
             session._notify()
             return None
         try:
-            self._call("fromApp", message, session, passes=(BusinessReject,))
+            self._call("fromApp", message, session, passes=(BusinessReject, Reject))
         except BusinessReject as error:
             ref_id = None if error.ref_id is None else error.ref_id.encode()
             return (error.reason, ref_id, str(error) or None)
+        except Reject as error:
+            return (error.reason, error.tag)
         return None
 
     def refused(self, text: str) -> None:
