@@ -148,7 +148,7 @@ def open(
       ``Message.wrong`` lists the errors
     - ``on_error``: ``"raise"``, or ``"keep"`` to collect errors in ``Log.errors``
 
-    A text log is read into memory, a capture is not.
+    Each reading goes through the file once; it is not kept in memory.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "orders.log"
