@@ -98,6 +98,8 @@ pub struct Subscriber<P: Participant> {
     /// Time of the last turn of a conflating subscriber.
     turn: Option<Instant>,
     gone: Vec<ParticipantId>,
+    /// Reasons why publishers are not read.
+    refusals: Vec<String>,
 }
 
 impl<P: Participant> Subscriber<P> {
@@ -123,9 +125,10 @@ impl<P: Participant> Subscriber<P> {
         let role = Role::Samples { echo: options.echo, conflate: options.every.is_some() };
         let [done, stopped] = END_TOPICS;
         let end = |topic| participant.reader(topic, &delivery.done_qos());
-        let stations = Stations::new(participant, sets, delivery, role)?;
+        let mut stations = Stations::new(participant, sets, delivery, role)?;
         let totals = participant.reader(Total::TOPIC, &delivery.done_qos())?;
         Ok(Self {
+            refusals: stations.take_refusals(),
             stations,
             totals,
             // Created last, because publishers take a reader of these topics for a complete subscriber.
@@ -302,6 +305,7 @@ impl<P: Participant> Subscriber<P> {
         // First record the ends that publishers announced before they left.
         self.take_ends()?;
         self.gone.extend(self.ledger.note_present(&present));
+        self.refusals.extend(self.stations.take_refusals());
         Ok(())
     }
 
@@ -317,9 +321,10 @@ impl<P: Participant> Subscriber<P> {
         self.ledger.take_others()
     }
 
-    /// Returns readable reasons why publishers are not read; only those that are new since the last call.
+    /// Returns readable reasons why publishers are not read; only those that are new since the last call. Readers are
+    /// asked for them every 100 ms.
     pub fn take_refusals(&mut self) -> Vec<String> {
-        self.stations.take_refusals()
+        std::mem::take(&mut self.refusals)
     }
 
     /// Returns true if a publisher's feed is done and complete, or if it is done and nothing more arrives.

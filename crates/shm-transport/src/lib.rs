@@ -14,7 +14,7 @@
 //! | sizes | A sample longer than the slots of its ring is an error that names the setting; a key longer than 256 bytes is an error too. |
 //! | unreadable channels | Skipped and reported by [`take_refusals`](tickwire_distribution::RawReader::take_refusals); the others are read. |
 //! | partitions | A writer has at most one; names have no wildcards. |
-//! | matching | A reader looks for new writers every 20 ms and checks every 100 ms whether writers live. A writer in another PID namespace counts as gone after 3 s without a heartbeat. |
+//! | matching | A participant looks for new writers every 20 ms and checks every 100 ms whether writers live. A writer in another PID namespace counts as gone after 3 s without a heartbeat. |
 //! | listeners | Each runs on a thread of its own. |
 //!
 //! # Examples
@@ -40,6 +40,7 @@
 
 mod beats;
 mod config;
+mod directory;
 mod error;
 mod listener;
 mod name;

@@ -74,13 +74,8 @@ impl ChannelFile {
     }
 }
 
-/// Returns the names of the channels in a directory that have one of the prefixes and this file; none if the directory
-/// does not exist.
-pub fn list(
-    directory: &Path,
-    prefixes: &[String],
-    with: ChannelFile,
-) -> Result<Vec<(String, ParticipantId)>, Error> {
+/// Returns the names of the channels in a directory that have this file; none if the directory does not exist.
+pub fn files(directory: &Path, with: ChannelFile) -> Result<Vec<String>, Error> {
     let failure = |error| Error::Directory(directory.to_owned(), error);
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
@@ -90,11 +85,8 @@ pub fn list(
     let mut found = Vec::new();
     for entry in entries {
         let file = entry.map_err(failure)?.file_name();
-        let Some(name) = file.to_str().and_then(|file| file.strip_suffix(with.suffix())) else {
-            continue;
-        };
-        let participant = prefixes.iter().find_map(|prefix| participant(name, prefix));
-        found.extend(participant.map(|participant| (name.to_owned(), participant)));
+        let name = file.to_str().and_then(|file| file.strip_suffix(with.suffix()));
+        found.extend(name.map(str::to_owned));
     }
     Ok(found)
 }

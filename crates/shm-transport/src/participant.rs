@@ -2,6 +2,7 @@
 
 use crate::beats::Beats;
 use crate::config::ShmConfig;
+use crate::directory::ChannelDirectory;
 use crate::error::Error;
 use crate::listener::ShmListener;
 use crate::reader::ShmRawReader;
@@ -21,6 +22,7 @@ pub struct ShmParticipant(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: ShmConfig,
+    directory: Arc<ChannelDirectory>,
     id: ParticipantId,
     writers: AtomicU64,
     /// The thread that sends heartbeats; started with the first writer.
@@ -32,7 +34,8 @@ impl ShmParticipant {
     #[must_use]
     pub fn join(config: ShmConfig) -> Self {
         let (writers, beats) = (AtomicU64::new(0), Mutex::new(None));
-        Self(Arc::new(Inner { config, id: unique_id(), writers, beats }))
+        let directory = Arc::new(ChannelDirectory::new(&config));
+        Self(Arc::new(Inner { config, directory, id: unique_id(), writers, beats }))
     }
 
     /// Returns the identifier of this participant.
@@ -59,6 +62,11 @@ impl ShmParticipant {
 
     pub(crate) fn config(&self) -> &ShmConfig {
         &self.0.config
+    }
+
+    /// Returns the directory that all readers share.
+    pub(crate) fn directory(&self) -> &Arc<ChannelDirectory> {
+        &self.0.directory
     }
 
     /// Returns the thread that sends the heartbeats of writers; starts it if it does not run.

@@ -43,6 +43,7 @@ impl ShmRawReader {
         let has_last_values = matches!(qos.durability, Durability::TransientLocal { .. });
         let sources = Sources::new(
             participant.config().clone(),
+            Arc::clone(participant.directory()),
             prefixes.collect::<Result<_, _>>()?,
             schema(of)?,
             has_last_values,
@@ -80,7 +81,7 @@ impl RawReader for ShmRawReader {
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
         let begun = Instant::now();
         loop {
-            self.sources.lock().scan()?;
+            self.sources.lock().scan(0)?;
             if self.matched()? >= count {
                 return Ok(true);
             }

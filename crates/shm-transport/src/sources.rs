@@ -1,21 +1,19 @@
 //! The channels of a reader's topic: discovers them, reads them in turn, and drops them when they have ended.
 
 use crate::config::ShmConfig;
+use crate::directory::{ChannelDirectory, ChannelListing};
 use crate::error::Error;
-use crate::name::ChannelFile;
 use crate::{name, sample};
 use std::collections::{HashSet, VecDeque};
-use std::io::ErrorKind;
 use std::ops::Range;
+use std::sync::Arc;
 use tickwire_distribution::{InstanceState, ParticipantId, SampleInfo};
 use tickwire_host::clock::coarse_monotonic_ns;
-use tickwire_shm::{
-    Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start, check_directory,
-};
+use tickwire_shm::{Channel, Error as ShmError, Event, LastValues, Reader, Sample, Schema, Start};
 
 /// Time between two scans of the directory, in nanoseconds. All times here are of the coarse clock: a reader that polls
 /// reads it for every idle topic.
-const SCAN_NS: u64 = 20_000_000;
+pub const SCAN_NS: u64 = 20_000_000;
 /// Time between two checks whether writers live, in nanoseconds; each check reads a few files of `/proc`.
 const CHECK_NS: u64 = 100_000_000;
 /// Samples taken between two readings of the clock.
@@ -55,6 +53,9 @@ impl Source {
 #[derive(Debug)]
 pub struct Sources {
     config: ShmConfig,
+    directory: Arc<ChannelDirectory>,
+    /// Number of the listing whose channels are known.
+    listing: u64,
     prefixes: Vec<String>,
     schema: Schema,
     has_last_values: bool,
@@ -86,6 +87,7 @@ pub struct Sources {
 impl Sources {
     pub fn new(
         config: ShmConfig,
+        directory: Arc<ChannelDirectory>,
         prefixes: Vec<String>,
         schema: Schema,
         has_last_values: bool,
@@ -93,6 +95,8 @@ impl Sources {
     ) -> Result<Self, Error> {
         let mut sources = Self {
             config,
+            directory,
+            listing: 0,
             prefixes,
             schema,
             has_last_values,
@@ -111,39 +115,40 @@ impl Sources {
             bytes: Vec::new(),
             info: SampleInfo::default(),
         };
-        sources.scan()?;
+        sources.scan(0)?;
         Ok(sources)
     }
 
-    /// Opens new channels.
-    pub fn scan(&mut self) -> Result<(), Error> {
+    /// Opens new channels. The directory is looked at if that was done more than `age_ns` ago.
+    pub fn scan(&mut self, age_ns: u64) -> Result<(), Error> {
         // A channel that appears after the first scan is read from its first sample.
         let is_first = self.scanned_ns.is_none();
         self.scanned_ns = Some(coarse_monotonic_ns());
-        match check_directory(&self.config.directory, self.config.owner) {
-            // The directory does not exist yet; the first writer creates it.
-            Err(ShmError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                return Ok(());
-            }
+        let ChannelListing { number, names } = match self.directory.look(age_ns) {
             Err(error) if !is_first => {
                 if !std::mem::replace(&mut self.is_directory_refused, true) {
                     self.refusals.push(format!("no more channels are looked for: {error}"));
                 }
                 return Ok(());
             }
-            checked => checked?,
-        }
-        let names = name::list(&self.config.directory, &self.prefixes, ChannelFile::Ring)?;
+            looked => looked?,
+        };
+        let has = |name: &String| names.binary_search(name).is_ok();
         // Forget channels whose files are gone: the next writer of the topic removes the files of a killed one.
-        self.sources
-            .retain(|source| !source.is_gone || names.iter().any(|(name, _)| *name == source.name));
-        self.left.retain(|left| names.iter().any(|(name, _)| name == left));
-        for (name, participant) in names {
+        self.sources.retain(|source| !source.is_gone || has(&source.name));
+        if std::mem::replace(&mut self.listing, number) == number {
+            return Ok(());
+        }
+        self.left.retain(has);
+        for name in names.iter() {
+            let with = |prefix: &String| name::participant(name, prefix);
+            let Some(participant) = self.prefixes.iter().find_map(with) else { continue };
             let is_known =
-                self.left.contains(&name) || self.sources.iter().any(|source| source.name == name);
+                self.left.contains(name) || self.sources.iter().any(|source| source.name == *name);
             if is_known {
                 continue;
             }
+            let name = name.clone();
             match self.open(&name, participant, is_first) {
                 // Its writer was killed before this reader started, so it has no new samples.
                 Ok(source) if is_first && source.reader.has_writer_ended() => {
@@ -287,7 +292,7 @@ impl Sources {
         }
         if self.scanned_ns.is_none_or(|scanned_ns| now_ns.saturating_sub(scanned_ns) >= SCAN_NS) {
             self.leave();
-            self.scan()?;
+            self.scan(SCAN_NS)?;
         }
         Ok(())
     }

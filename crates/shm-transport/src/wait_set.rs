@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::reader::{SharedSources, ShmRawReader};
+use crate::sources::SCAN_NS;
 use std::time::{Duration, Instant};
 use tickwire_distribution::WaitSet;
 use tickwire_shm::Reader;
@@ -47,7 +48,8 @@ pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) ->
             locked.iter_mut().flat_map(|sources| sources.readers()).collect();
         match Reader::wait_any(&mut readers, left.min(PIECE)) {
             Ok(true) => {}
-            Ok(false) => locked.iter_mut().try_for_each(|sources| sources.scan())?,
+            // The first of them looks for new channels, the others use what it has found.
+            Ok(false) => locked.iter_mut().try_for_each(|sources| sources.scan(SCAN_NS / 2))?,
             // The error does not say which channel it is of: check each.
             Err(_) => locked.iter_mut().for_each(|sources| sources.check()),
         }

@@ -195,11 +195,11 @@ fn sample_slots(room: Room, plain: Room) -> usize {
 /// Removes the channels of this topic whose writers were killed, also while they created or removed files.
 fn remove_abandoned(participant: &ShmParticipant, prefix: &str) -> Result<(), Error> {
     let directory = &participant.config().directory;
-    let prefixes = [prefix.to_owned()];
     // A ring has no lock only if somebody removed it by hand.
     for file in [ChannelFile::Ring, ChannelFile::Lock] {
-        for (name, _) in name::list(directory, &prefixes, file)? {
-            match Channel::in_directory(directory, &name)?.remove() {
+        let names = name::files(directory, file)?;
+        for name in names.iter().filter(|name| name::participant(name, prefix).is_some()) {
+            match Channel::in_directory(directory, name)?.remove() {
                 Ok(()) | Err(tickwire_shm::Error::Busy { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

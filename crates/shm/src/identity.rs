@@ -6,6 +6,7 @@ use crate::memory::{Memory, MemoryMut};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Identifies a process within one boot: process numbers are reused, start times tell the processes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +83,19 @@ fn identify(path: &Path, source: std::io::Error) -> Error {
     Error::Io { attempt: Attempt::Identify, path: path.to_owned(), source }
 }
 
-/// Returns the inode of the process namespace and the boot's identifier.
+/// Returns the inode of the process namespace and the boot's identifier, neither of which a process can change.
 fn surroundings() -> Result<(u64, [u64; 2]), Error> {
+    static FOUND: OnceLock<(u64, [u64; 2])> = OnceLock::new();
+    match FOUND.get() {
+        Some(found) => Ok(*found),
+        None => Ok(*FOUND.get_or_init({
+            let found = read_surroundings()?;
+            move || found
+        })),
+    }
+}
+
+fn read_surroundings() -> Result<(u64, [u64; 2]), Error> {
     let namespace = Path::new("/proc/self/ns/pid");
     let inode = fs::metadata(namespace).map_err(|source| identify(namespace, source))?.ino();
     let boot = Path::new("/proc/sys/kernel/random/boot_id");
