@@ -1,7 +1,7 @@
 //! Broadcast of samples between the processes of one host, in shared memory.
 //!
 //! A [`Writer`] publishes samples of up to a fixed size into a ring in a file that any number of [`Reader`]s map
-//! read-only. Publishing costs the same with any number of readers, never waits for one, and no reader can change what
+//! read-only. Publishing costs the same with 1, 4 and 10 readers, never waits for one, and no reader can change what
 //! others read. A writer that has no deadline, such as one that replays a file, may ask before it publishes whether a
 //! slow reader has room ([`Writer::has_room`]). A reader that falls a whole ring behind learns exactly which samples it
 //! lost ([`Event::Gap`]).

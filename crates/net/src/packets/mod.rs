@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`socket`] | datagrams of its own socket, 32 per call | nothing |
 //! | [`ring`] | copies of packets, block by block: least CPU, up to a millisecond late | `CAP_NET_RAW` |
-//! | `xdp` (feature `xdp`) | the packets themselves, before the kernel's network stack | `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF` |
+//! | `xdp` (feature `xdp`) | the packets themselves, before the kernel's network stack | `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF`, `CAP_IPC_LOCK` |
 
 mod batch;
 pub mod datagram;

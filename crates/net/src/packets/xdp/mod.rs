@@ -13,7 +13,8 @@
 //!   socket stays open, keeps the group joined, and is read beside the rings.
 //! - An interface can have only one such receiver at a time.
 //!
-//! It needs `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_BPF`. The program is detached when the process
+//! It needs `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF`, and `CAP_IPC_LOCK` or a limit of locked memory above
+//! its rings (64 MiB per queue): otherwise the kernel answers `ENOBUFS`. The program is detached when the process
 //! ends.
 
 mod bpf;
