@@ -28,7 +28,7 @@ pub(super) struct EventLog {
     sessions: BTreeMap<SessionId, Throttles>,
     /// Time of the last look for sessions whose throttles are idle.
     swept_ns: u64,
-    /// Strangers have no session, or claim one that is not theirs.
+    /// Refused connections: peers without a session, or with another peer's session.
     refusals: Throttles,
 }
 

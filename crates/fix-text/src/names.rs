@@ -25,8 +25,8 @@ pub struct Names<'d> {
 pub struct Node {
     /// Its position in the message, from 0.
     pub at: usize,
-    /// The entries of the group that it counts, each with its fields in order; `None` if it is not
-    /// a count.
+    /// If the field is a NumInGroup: the entries of its group, each with its fields in order.
+    /// Otherwise `None`.
     pub entries: Option<Vec<Vec<Node>>>,
 }
 

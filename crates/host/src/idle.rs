@@ -6,7 +6,7 @@ use std::fs;
 const COMMAND_LINE: &str = "proc/cmdline";
 const DRIVER: &str = "sys/devices/system/cpu/cpuidle/current_driver";
 const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
-/// The governor's name where the kernel does not let it be changed, as before Linux 5.9.
+/// File with the governor's name on kernels before 5.9, which do not allow changing it.
 const GOVERNOR_READ_ONLY: &str = "sys/devices/system/cpu/cpuidle/current_governor_ro";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 

@@ -18,7 +18,7 @@ use crate::gaps::Gaps;
 use crate::history::History;
 use crate::latency::{Watched, buckets, quantiles};
 use crate::packets::Packets;
-use crate::published::{Counts, Event, LineCounts, Published, TradeCopy, Why};
+use crate::published::{Counts, Event, HandOverReason, LineCounts, Published, TradeCopy};
 use crate::rates::Rates;
 use crate::spans::ChannelSpans;
 use crate::state::{
@@ -209,8 +209,10 @@ impl Channel {
                 let why = copy.why.clone();
                 let id = self.packets.add(*copy);
                 match why {
-                    Why::Failed { .. } | Why::NearFailed | Why::Recent => {}
-                    Why::Gap { first } => self.gaps.link(first, id),
+                    HandOverReason::Failed { .. }
+                    | HandOverReason::NearFailed
+                    | HandOverReason::Recent => {}
+                    HandOverReason::Gap { first } => self.gaps.link(first, id),
                 }
             }
             Published::Trades(trades) => trades.into_iter().for_each(|trade| self.keep(trade)),

@@ -8,7 +8,7 @@ use tickwire_feed::arbiter::Gap;
 use tickwire_feed::framing::{Framer, Framing};
 use tickwire_feed::handler::Source;
 
-use crate::published::{ArrivalPlace, PacketCopy, PacketKey, Why};
+use crate::published::{ArrivalPlace, HandOverReason, PacketCopy, PacketKey};
 
 /// Number of packets kept as the last ones.
 const RECENT_MAX: usize = 128;
@@ -86,7 +86,7 @@ impl Packets {
         }
     }
 
-    /// Records numbers that the handler has given up: it does not use packets with them that come later.
+    /// Records a declared gap. Packets with these numbers that arrive later are not used.
     pub(crate) fn note_gap(&mut self, gap: Gap) {
         if self.gaps.len() == GAPS_MAX {
             self.gaps.pop_front();
@@ -99,9 +99,13 @@ impl Packets {
         let PacketCopy { received_ns, source, place, bytes, why } = copy;
         let seq_nums = self.seq_nums(&bytes);
         let mark = match why {
-            Why::Failed { text, seq_num } if is_within(seq_num, seq_nums) => Mark::Failed(text),
-            Why::Failed { .. } | Why::NearFailed | Why::Gap { .. } => Mark::Around,
-            Why::Recent => Mark::Recent,
+            HandOverReason::Failed { text, seq_num } if is_within(seq_num, seq_nums) => {
+                Mark::Failed(text)
+            }
+            HandOverReason::Failed { .. }
+            | HandOverReason::NearFailed
+            | HandOverReason::Gap { .. } => Mark::Around,
+            HandOverReason::Recent => Mark::Recent,
         };
         let is_same = |packet: &&mut Packet| {
             packet.received_ns == received_ns && packet.source == source && *packet.bytes == *bytes
@@ -253,7 +257,7 @@ mod tests {
     use tickwire_feed::arbiter::Line;
     use tickwire_feed::framing::Preset;
 
-    fn copy(received_ns: u64, why: Why) -> PacketCopy {
+    fn copy(received_ns: u64, why: HandOverReason) -> PacketCopy {
         let bytes = vec![0, 0, 0, received_ns as u8, 0, 0xC0].into();
         let place = ArrivalPlace { epoch: 0, arrival: received_ns };
         PacketCopy { received_ns, source: Source::Incremental(Line::A), place, bytes, why }
@@ -263,30 +267,36 @@ mod tests {
     fn the_packet_of_a_fault_is_marked_and_others_lie_around_it() {
         let mut packets = Packets::new(Some(Preset::Cme.framing()));
         for number in 1..=4 {
-            packets.add(copy(number, Why::Failed { text: "D9".to_owned(), seq_num: Some(3) }));
+            packets.add(copy(
+                number,
+                HandOverReason::Failed { text: "D9".to_owned(), seq_num: Some(3) },
+            ));
         }
         let kinds: Vec<_> = packets.summaries(0).into_iter().map(|packet| packet.kind).collect();
         assert_eq!(kinds, ["around", "failed", "around", "around"]);
         let failed = &packets.summaries(0)[1];
         assert_eq!((failed.seq_num.as_deref(), failed.error.as_deref()), (Some("3"), Some("D9")));
-        assert_eq!(packets.add(copy(3, Why::Recent)), failed.id);
+        assert_eq!(packets.add(copy(3, HandOverReason::Recent)), failed.id);
     }
 
     #[test]
     fn packets_before_one_have_no_hole_and_are_of_its_feed() {
         let mut packets = Packets::new(Some(Preset::Cme.framing()));
-        let gap = || Why::Gap { first: 1 };
+        let gap = || HandOverReason::Gap { first: 1 };
         // Line B brings 4, the list has 5 already; 2 is missing.
         for (number, line, why) in [
-            (1, Line::A, Why::Recent),
+            (1, Line::A, HandOverReason::Recent),
             (3, Line::A, gap()),
-            (5, Line::A, Why::Recent),
-            (4, Line::B, Why::Recent),
+            (5, Line::A, HandOverReason::Recent),
+            (4, Line::B, HandOverReason::Recent),
             (6, Line::A, gap()),
         ] {
             packets.add(PacketCopy { source: Source::Incremental(line), ..copy(number, why) });
         }
-        packets.add(PacketCopy { source: Source::Snapshot(Line::A), ..copy(2, Why::Recent) });
+        packets.add(PacketCopy {
+            source: Source::Snapshot(Line::A),
+            ..copy(2, HandOverReason::Recent)
+        });
         let last = packets.marked.back().unwrap();
         let numbers: Vec<u8> = packets.before(last).iter().map(|bytes| bytes[3]).collect();
         assert_eq!(numbers, [3, 4, 5]);
@@ -307,7 +317,7 @@ mod tests {
         last: u8,
     ) -> PacketCopy {
         let bytes = vec![0, 0, 0, number, 0, 0xC0, last].into();
-        PacketCopy { received_ns, source, place, bytes, why: Why::Gap { first: 1 } }
+        PacketCopy { received_ns, source, place, bytes, why: HandOverReason::Gap { first: 1 } }
     }
 
     #[test]
@@ -369,8 +379,8 @@ mod tests {
     fn packets_are_bounded_in_number() {
         let mut packets = Packets::new(None);
         for number in 0..2 * MARKED_MAX as u64 {
-            packets.add(copy(number, Why::Recent));
-            packets.add(copy(number + 10_000, Why::Gap { first: 1 }));
+            packets.add(copy(number, HandOverReason::Recent));
+            packets.add(copy(number + 10_000, HandOverReason::Gap { first: 1 }));
         }
         assert_eq!(packets.summaries(0).len(), RECENT_MAX + LISTED_MARKED_MAX);
         assert_eq!(packets.marked.len(), MARKED_MAX);

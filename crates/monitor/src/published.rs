@@ -52,9 +52,9 @@ pub(crate) struct PacketKey {
     pub(crate) seq_num: Option<u64>,
 }
 
-/// Why a packet is handed over.
+/// Reason why a packet is passed to the monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum HandOverReason {
     /// The fault is about this packet, if the packet contains `seq_num`.
     Failed { text: String, seq_num: Option<u64> },
     /// It was received near a packet that failed.
@@ -80,7 +80,7 @@ pub(crate) struct PacketCopy {
     pub(crate) source: Source,
     pub(crate) place: ArrivalPlace,
     pub(crate) bytes: Box<[u8]>,
-    pub(crate) why: Why,
+    pub(crate) why: HandOverReason,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,9 @@ use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookMark, Recovery};
 use tickwire_feed::replay::ReplayFailure;
 
-use crate::published::{Counts, Event, Facts, PacketCopy, PacketKey, Published, TradeCopy, Why};
+use crate::published::{
+    Counts, Event, Facts, HandOverReason, PacketCopy, PacketKey, Published, TradeCopy,
+};
 use crate::recent::{Kept, Recent};
 use crate::wishes::{LookedBook, Wishes};
 
@@ -121,19 +123,19 @@ impl Tap {
     fn around_failed(&self, text: &str, key: &PacketKey, around: usize) {
         let is_meant =
             |kept: &Kept<'_>| kept.source == key.source && kept.received_ns == key.received_ns;
-        let failed = || Why::Failed { text: text.to_owned(), seq_num: key.seq_num };
+        let failed = || HandOverReason::Failed { text: text.to_owned(), seq_num: key.seq_num };
         // The packet may have been received long ago and held back until earlier ones arrived.
         let count = self.recent.len();
         for (index, kept) in self.recent.last(count).enumerate() {
             match () {
                 () if is_meant(&kept) => self.copy(&kept, failed()),
-                () if index + around >= count => self.copy(&kept, Why::NearFailed),
+                () if index + around >= count => self.copy(&kept, HandOverReason::NearFailed),
                 () => {}
             }
         }
     }
 
-    fn copy(&self, kept: &Kept<'_>, why: Why) {
+    fn copy(&self, kept: &Kept<'_>, why: HandOverReason) {
         let &Kept { received_ns, source, place, bytes } = kept;
         let copy = PacketCopy { received_ns, source, place, bytes: bytes.into(), why };
         self.send(Published::Packet(Box::new(copy)));
@@ -144,7 +146,7 @@ impl Tap {
         if self.event(Event::Gap(gap)) {
             let around = if self.may_tell() { AROUND } else { 1 };
             for kept in self.recent.last(around) {
-                self.copy(&kept, Why::Gap { first: gap.first });
+                self.copy(&kept, HandOverReason::Gap { first: gap.first });
             }
         } else {
             // The monitor does not learn which numbers are lost, so nothing from before may explain later packets.
@@ -263,7 +265,7 @@ impl Tap {
         if self.wishes.wants_packets() && new > 0 {
             self.looked_at = self.recent.count();
             for kept in self.recent.last(new as usize) {
-                self.copy(&kept, Why::Recent);
+                self.copy(&kept, HandOverReason::Recent);
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::participant::ShmParticipant;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{Delivery, Participant, Subscriber, TopicSet};
 
-/// Time between two searches while a subscriber over another transport has no publisher.
+/// Interval of the searches for a shared-memory publisher, while the subscriber waits on another transport.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Searches for publishers of some topics in shared memory.

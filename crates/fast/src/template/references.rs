@@ -152,10 +152,10 @@ fn cycle(templates: &[Template], index: usize, reference: &TemplateReference) ->
         template: templates[index].name.to_string(),
         field: String::new(),
         message: format!(
-            "the static reference to \"{}\" leads back to the template it stands in",
+            "the static reference to \"{}\" is circular: it leads back to its own template",
             templates[reference.target].name
         ),
-        help: "remove one reference of the circle, or make it dynamic (templateRef without name)"
+        help: "remove one reference of the cycle, or make it dynamic (templateRef without name)"
             .to_owned(),
     }
 }

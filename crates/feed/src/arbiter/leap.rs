@@ -138,7 +138,7 @@ impl Arbiter {
 
     /// Queues the lowest out-of-reach packet that a line sent before the packets by which it left
     /// the epoch: it belongs to this epoch, amid the numbers that the line lost. `first` is the
-    /// first number that the lines show since. If it is lower, a number further ahead than the
+    /// lowest number that the lines have sent since they left the epoch. If it is lower, a number further ahead than the
     /// history reaches counts as damaged. Returns true if there was one.
     pub(super) fn take_lone_packet_before(&mut self, first: u64) -> bool {
         let top = self.top.max(self.next.unwrap_or(0));

@@ -2,8 +2,8 @@
 //!
 //! An access past the end of a mapped file raises SIGBUS, which would end the process. File seals would forbid
 //! truncation, but exist for nameless files only. A signal handler therefore replaces the mapping that faulted with
-//! zeros and records that. The access is repeated and reads zeros, which no protocol takes for a sample, and the reader
-//! then finds the record. Faults at other addresses go to the previous handler.
+//! zeros and records that. The access is repeated and reads zeros. Zeros are never a valid sample; the reader checks the
+//! record and reports the truncation. Faults at other addresses go to the previous handler.
 //!
 //! Only a user with write permission can truncate a file: the writer's user and, for the waiters file, its readers.
 

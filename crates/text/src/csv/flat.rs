@@ -58,7 +58,7 @@ enum Token {
     OfEntry(Cell),
 }
 
-/// Texts of the runs that the rows of a message share.
+/// Text that all rows of a message share, one range per run of constant cells.
 #[derive(Default)]
 pub(super) struct Shared {
     text: Vec<u8>,

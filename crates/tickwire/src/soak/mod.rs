@@ -43,7 +43,7 @@ struct FeedSoakArgs {
     /// Time to run; a day that has begun is finished
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="1700h"))]
     time: Span,
-    /// The same in minutes
+    /// Time to run, in minutes
     #[arg(long, hide = true, value_name = "MINUTES", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000))]
     minutes: Option<u64>,

@@ -88,7 +88,7 @@ impl<'s> Layers<'s> {
         };
         if scope.expanding.contains(&define.id()) || self.defines.contains(&define.id()) {
             let message = format!("the definition of {} refers to itself", quote(name));
-            reader.error(Code::S1, node, message, "remove one reference of the circle");
+            reader.error(Code::S1, node, message, "remove one reference of the cycle");
             return None;
         }
         self.defines.push(define.id());
