@@ -1,10 +1,12 @@
-"""The Python examples of the book, run as a reader would: the blocks of a page in order, in a
+"""The Python examples of the README and the book, run as a reader would: the blocks of a page in order, in a
 separate directory."""
 
 from pathlib import Path
 
+import installed
 import pytest
 
+README = Path(__file__).parents[3] / "README.md"
 DOCS = Path(__file__).parents[3] / "docs"
 
 
@@ -29,6 +31,17 @@ def test_pages_can_be_followed(page: Path, tmp_path: Path, monkeypatch: pytest.M
     names: dict[str, object] = {}
     for code in blocks(page):
         exec(compile(code, str(page), "exec"), names)  # noqa: S102
+
+
+def test_the_readme_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block reads a feed that `tickwire demo` saves."""
+    feed = tmp_path / "feed"
+    feed.mkdir()
+    (feed / "complex.xml").write_text(installed.TEMPLATES)
+    (feed / "complex.bin").write_bytes(len(installed.PACKET).to_bytes(4, "big") + installed.PACKET)
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(README)
+    exec(compile(code, str(README), "exec"), {})  # noqa: S102
 
 
 def test_the_book_has_python() -> None:

@@ -1,4 +1,4 @@
-//! Follows the pages of the book as a reader would: saves files, runs commands and compares their output.
+//! Follows the README and the pages of the book as a reader would: saves files, runs commands and compares their output.
 //!
 //! The blocks of a page run in order in the page's own directory.
 //!
@@ -7,7 +7,7 @@
 //! | any, below a line such as "Save this as `quote.xml`:" | written to that file |
 //! | `sh` | run as one script, which must succeed; its output is ignored |
 //! | `console` | each command after `$` is run and must succeed (in `console fails`: must fail). Output and errors together are compared with the lines below the command, in which a line `...` stands for any lines, and `[..]` for any text within a line |
-//! | `rust`, `python` | run by the crate `tickwire-book` and by `.ci/python` |
+//! | `rust`, `python` | run by the crate `tickwire-examples` and by `.ci/python` |
 //! | `text`, `json` | only shown |
 //! | any, below `<!-- not run: REASON -->` | only shown |
 //! | any, below `<!-- with columns -->` | as above in a program with the feature `columns`, otherwise only shown |
@@ -184,19 +184,34 @@ fn follow(which: impl Fn(&str) -> bool) -> usize {
         if !which(&name) {
             continue;
         }
-        let directory =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("book").join(name.replace('/', "_"));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).expect("a directory");
-        let text = fs::read_to_string(&path).expect("UTF-8");
-        let mut page = Page { name, directory, run: 0 };
-        for block in blocks(&text) {
-            page.follow(&block);
-        }
-        println!("{}: {} commands and files", page.name, page.run);
-        run += page.run;
+        run += follow_text(name, &fs::read_to_string(&path).expect("UTF-8"));
     }
     run
+}
+
+/// Runs a page. Returns the number of blocks and commands that were run.
+fn follow_text(name: String, text: &str) -> usize {
+    let directory =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("book").join(name.replace('/', "_"));
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).expect("a directory");
+    let mut page = Page { name, directory, run: 0 };
+    for block in blocks(text) {
+        page.follow(&block);
+    }
+    println!("{}: {} commands and files", page.name, page.run);
+    page.run
+}
+
+/// The README builds the command; here the commands of its blocks run with the program that is already built.
+#[test]
+fn the_readme_can_be_followed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = fs::read_to_string(path).expect("UTF-8");
+    let built = text.replace("cargo run --release -- ", "tickwire ");
+    let lines = built.lines().filter(|line| !line.starts_with("cargo install "));
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    assert_eq!(follow_text("README.md".to_owned(), &text), 2);
 }
 
 #[test]
