@@ -35,6 +35,7 @@ fn the_picture_of_explain_has_its_output() {
     assert_eq!(run.status, 0, "{}", run.err);
     let printed = run.out.replace(&feed.to_string(), "feed");
     assert!(picture.len() > 20, "{}", picture.len());
+    assert!(picture.len() <= printed.lines().count(), "the picture shows more than is printed");
     for (shown, printed) in picture.iter().zip(printed.lines()) {
         match shown.strip_suffix(" ...") {
             Some(start) => assert!(printed.starts_with(start), "{shown}\n{printed}"),

@@ -11,7 +11,7 @@ fn every_conformance_case_comes_out_as_expected() {
     let run = tickwire(&format!("vectors {}", path.display()));
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let cases = std::fs::read_to_string(path).expect("readable");
-    assert_eq!(run.out.lines().count(), cases.lines().count());
+    assert_eq!((run.out.lines().count(), cases.lines().count()), (301, 301));
     for (case, result) in cases.lines().zip(run.json_lines()) {
         let case: Value = serde_json::from_str(case).expect("JSON");
         assert_eq!(result["name"], case["name"]);

@@ -7,7 +7,7 @@
 //! Every round measures each kind once, so that other load affects all of them; a ratio is the
 //! median of the ratios of single rounds. The threads of the two sides are pinned to one CPU each,
 //! the same for all kinds. A peer program reads a line `run COUNT` and answers with one line of
-//! COUNT times in nanoseconds (`peers/fix/quickfix`).
+//! COUNT times in nanoseconds (`peers/fix/quickfix-latency`).
 
 mod bare;
 mod engines;

@@ -1,5 +1,4 @@
-//! Access to the conformance cases and to shared traces. If these are missing, tests print that they are
-//! skipped.
+//! The conformance cases and, if it is there, a recorded trace.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 use serde_json::Value;
@@ -10,7 +9,10 @@ pub use tickwire_testing::shared;
 /// Returns the conformance cases.
 pub fn vectors() -> Vec<Value> {
     let text = std::fs::read_to_string(tickwire_testing::vectors("opra.jsonl")).expect("readable");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    let cases: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(cases.len(), 44);
+    cases
 }
 
 /// Returns the packets of the trace.
