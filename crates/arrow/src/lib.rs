@@ -32,6 +32,12 @@
 //!     "Levels/Price.mantissa", "Levels/Price.exponent", "Levels/Size",
 //! ]);
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `jit` | JIT compiler of the dynamic FAST engine, for the benchmark. |
 
 mod builder;
 mod column;

@@ -25,6 +25,12 @@
 //! assert_eq!((Quote::TOPIC, security_topic::<Quote>(42).as_str()), ("Quote", "Quote/42"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `market` | Samples of the feed handler's books and events. |
 
 pub mod cdr;
 mod delivery;

@@ -41,6 +41,14 @@
 //! assert_eq!((error.code(), error.offset()), (Some(Code::D5), 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `native`, on by default | Engines with `unsafe` code: AVX-512, BMI2, and several reads per bounds check. Without it `unsafe` is forbidden. |
+//! | `jit` | JIT compiler (x86-64): machine code for hot templates, or for all templates when a decoder is created. |
+//! | `serde` | `Serialize` of messages, records and values. |
 #![cfg_attr(not(feature = "native"), forbid(unsafe_code))]
 
 // Test support uses the crate's public paths, as a user does.

@@ -31,6 +31,13 @@
 //! assert_eq!(segment.bytes, [0xC0, 0x81]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `compressed`, on by default | Captures compressed with gzip or zstd. |
+//! | `opra` | OPRA lines: arbitration and decoding. |
 
 #![forbid(unsafe_code)]
 

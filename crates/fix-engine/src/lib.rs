@@ -42,6 +42,12 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `tokio` | Runs a session as a task of a tokio application. |
 
 mod acceptor;
 mod access;

@@ -45,6 +45,23 @@
 //!     other => println!("{}", other.msg_type()),
 //! }
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `allocations`, on by default | Allocation and its responses, AllocationReport, AllocationInstruction. |
+//! | `market-data`, on by default | MarketDataRequest, its reject, snapshots and increments. |
+//! | `quotes`, on by default | Quote, QuoteRequest, MassQuote and the other messages with these prefixes. |
+//! | `fix40`, on by default | FIX 4.0. |
+//! | `fix41`, on by default | FIX 4.1. |
+//! | `fix42`, on by default | FIX 4.2. |
+//! | `fix43`, on by default | FIX 4.3. |
+//! | `fix44`, on by default | FIX 4.4. |
+//! | `fix50`, on by default | FIX 5.0. |
+//! | `fix50sp1`, on by default | FIX 5.0 SP1. |
+//! | `fix50sp2`, on by default | FIX 5.0 SP2. |
+//! | `fixt11`, on by default | FIXT 1.1: header, trailer and session messages of FIX 5.0 and later. |
 #![forbid(unsafe_code)]
 
 /// Header, trailer, session and application messages of FIX 4.0.

@@ -34,6 +34,12 @@
 //! assert!(reader.decode(&wrong).is_err());
 //! # Ok::<(), tickwire_fix::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `shipped`, on by default | The dictionaries of FIX 4.0 to 5.0SP2 as part of the library. |
 
 pub mod dictionary;
 mod digits;

@@ -29,6 +29,15 @@
 //! println!("received {} ns after 1970", datagram.received_unix_ns);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `playback`, on by default | Plays captures to multicast lines, optionally with injected faults. |
+//! | `tcp-replay`, on by default | Fills gaps from a TCP replay service. |
+//! | `xdp` | AF_XDP: receives packets before the network stack, by a BPF program at the interface. |
+//! | `feed-files` | Converts channels of feed files to endpoints and options, using the fields of the templates. |
 
 #[cfg(feature = "feed-files")]
 pub mod channel_settings;

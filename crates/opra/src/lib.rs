@@ -42,6 +42,12 @@
 //! assert_eq!(summary.warnings().count(), 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `analysis` | Building blocks and stages of the decoders as separate kernels, which `tickwire opra bench --analysis` measures. No decoder uses them. |
 
 pub mod ascii;
 pub mod bottom_up;

@@ -20,6 +20,13 @@
 //! println!("http://{}/metrics", server.address());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | what it is |
+//! |---|---|
+//! | `feed` | Counters of feed handlers and their sockets. |
+//! | `otlp` | Export of spans to an OpenTelemetry collector. |
 
 pub mod http;
 pub mod metrics;

@@ -1,5 +1,5 @@
-//! The README of each crate equals its documentation and its features. `TICKWIRE_BLESS=1` writes
-//! the READMEs again.
+//! The README of each crate equals its documentation, which lists the features of its manifest.
+//! `TICKWIRE_BLESS=1` writes the READMEs again.
 
 use std::fmt::Write;
 use std::fs;
@@ -98,10 +98,11 @@ fn readme(directory: &Path) -> String {
         format!("# {name}\n\n{}", documentation(&fs::read_to_string(root).expect("UTF-8")));
     let features = features(&manifest);
     if !features.is_empty() {
-        text.push_str("\n## Features\n\n| feature | what it is |\n|---|---|\n");
+        let mut table = "\n## Features\n\n| feature | what it is |\n|---|---|\n".to_owned();
         for (name, comment) in features {
-            writeln!(text, "| {name} | {comment} |").expect("a string takes it");
+            writeln!(table, "| {name} | {comment} |").expect("a string takes it");
         }
+        assert!(text.ends_with(&table), "the documentation of {name} must end with:\n{table}");
     }
     text.push_str(
         "\n## More\n\n[The book](../../docs/introduction.md), [examples](../../examples/README.md), \
