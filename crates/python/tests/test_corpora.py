@@ -2,23 +2,29 @@
 
 import gzip
 import json
+import os
+import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pyarrow.parquet
 import pytest
 import tickwire
 from needs import skip
 
-CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
+ROOT = Path(__file__).resolve().parents[3]
+CORPUS = ROOT.parent / "shared" / "corpus"
 
 CAPTURES = [
     ("cme_2012/cme_2012_sampleMD", "cme"),
     ("cme_like/cme30000", "none,reset=packet"),
     ("cme_like/cme_channel9_30000", "none,reset=packet"),
+    ("cme_like/cme_channel11_30000", "none,reset=packet"),
     ("cqg_2024/cqg_2024_fastlib", "cqg"),
     ("moex_forts/moex_forts_2013.increment_a", "moex-forts"),
+    ("moex_forts/moex_forts_2013.increment_b", "moex-forts"),
     ("moex_forts/moex_forts_2013.snapshot", "moex-forts"),
     ("oci_complex/oci_complex30000", "none"),
     ("simple/simple30000", "none,reset=packet"),
@@ -82,23 +88,65 @@ def expected_of(row: dict[str, object], column: str) -> object:
 HEADER = ["pkt", "off", "time", "seq_num", "source", "destination", "line"]
 
 
-@pytest.mark.parametrize(("name", "framing"), CAPTURES)
-def test_files_of_columns_are_as_expected(tmp_path: Path, name: str, framing: str) -> None:
-    capture = opened(name, framing)
+def rows_of(name: str) -> dict[str, list[dict[str, object]]]:
+    """The expected rows of each template."""
     expected: dict[str, list[dict[str, object]]] = {}
     with gzip.open(CORPUS / f"{name}.expected.jsonl.gz", "rt") as lines:
         for line in lines:
             message = json.loads(line)
             place = {"pkt": message["pkt"], "off": message["off"]}
             expected.setdefault(message["n"], []).extend(place | row for row in rows(message["msg"]))
-    for template, wanted in expected.items():
+    return expected
+
+
+def check(table: pyarrow.Table, wanted: list[dict[str, object]], template: str, floats: bool = False) -> None:
+    """Compare all values of a table."""
+    assert table.num_rows == len(wanted)
+    told = {column for row in wanted for column, value in row.items() if value is not None}
+    missing = told - {name.removesuffix(".mantissa") for name in table.column_names}
+    assert not missing, f"{template} has no columns {missing}"
+    for column in table.column_names:
+        if column not in HEADER[2:]:
+            values = [expected_of(row, column) for row in wanted]
+            if floats:
+                values = [float(value) if isinstance(value, Decimal) else value for value in values]
+            assert table[column].to_pylist() == values, f"{template}: {column}"
+
+
+@pytest.mark.parametrize(("name", "framing"), CAPTURES)
+def test_files_of_columns_are_as_expected(tmp_path: Path, name: str, framing: str) -> None:
+    capture = opened(name, framing)
+    for template, wanted in rows_of(name).items():
         capture.to_parquet(tmp_path / "x.parquet", template)
-        table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
-        assert table.num_rows == len(wanted)
-        told = {column for row in wanted for column, value in row.items() if value is not None}
-        missing = told - {name.removesuffix(".mantissa") for name in table.column_names}
-        assert not missing, f"{template} has no columns {missing}"
-        for column in table.column_names:
-            if column not in HEADER[2:]:
-                values = table[column].to_pylist()
-                assert values == [expected_of(row, column) for row in wanted], f"{template}: {column}"
+        check(pyarrow.parquet.read_table(tmp_path / "x.parquet"), wanted, template)
+
+
+def command() -> str:
+    """The command `tickwire` with the feature `columns`: TICKWIRE_COMMAND, or a build of this tree."""
+    built = [str(ROOT / "target" / profile / "tickwire") for profile in ("debug", "release")]
+    for path in [os.environ["TICKWIRE_COMMAND"]] if "TICKWIRE_COMMAND" in os.environ else built:
+        if Path(path).exists():
+            told = subprocess.run([path, "export", "--help"], check=False, capture_output=True, text=True)
+            if "--decimals" in told.stdout:
+                return path
+    skip(
+        "machine", "there is no tickwire with the feature columns: cargo build -p tickwire --features columns"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "framing", "floats"),
+    # Fixed exponents and others as floating-point numbers: one capture each.
+    [*[(*capture, False) for capture in CAPTURES], (*CAPTURES[3], True), (*CAPTURES[4], True)],
+)
+def test_exported_files_are_as_expected(tmp_path: Path, name: str, framing: str, floats: bool) -> None:
+    program, path = command(), CORPUS / f"{name}.bin"
+    if not path.exists():
+        skip("files", f"{path} does not exist")
+    export = [program, "export", str(path), "-t", str(path.with_name("templates.xml")), "--framing", framing]
+    export += ["--input-format", "u32be", "--decimals", "float64" if floats else "exact"]
+    subprocess.run([*export, "-o", str(tmp_path / "out")], check=True, capture_output=True)
+    expected = rows_of(name)
+    assert {table.name for table in (tmp_path / "out").iterdir() if table.is_dir()} == {*expected}
+    for template, wanted in expected.items():
+        check(pyarrow.parquet.read_table(tmp_path / "out" / template), wanted, template, floats)
