@@ -10,10 +10,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::date32_to_datetime;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, UInt32Array};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
@@ -21,7 +22,7 @@ use arrow_select::take::take_record_batch;
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Longest name of a directory, bytes; file systems allow 255.
 const NAME_BYTES_MAX: usize = 250;
-const NANOS_PER_DAY: i64 = 86_400_000_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
 /// Columns with the time of a message; the first that the table has is used.
 const TIMES: [&str; 2] = ["time", "SendingTime"];
 /// Fields that identify a security, by id and name, in order of preference; OPRA's field has no id.
@@ -243,10 +244,13 @@ fn values_of(
     column: &dyn Array,
     is_date: bool,
 ) -> Result<(Vec<u32>, Vec<Option<String>>), ArrowError> {
-    if is_date {
-        let times = column.as_primitive::<TimestampNanosecondType>();
-        let day = |time: i64| i32::try_from(time.div_euclid(NANOS_PER_DAY)).ok();
-        return Ok(coded(times.iter().map(|time| time.and_then(day)), date));
+    if let (true, DataType::Timestamp(unit, _)) = (is_date, column.data_type()) {
+        return Ok(match unit {
+            TimeUnit::Second => dates::<TimestampSecondType>(column, 1),
+            TimeUnit::Millisecond => dates::<TimestampMillisecondType>(column, 1_000),
+            TimeUnit::Microsecond => dates::<TimestampMicrosecondType>(column, 1_000_000),
+            TimeUnit::Nanosecond => dates::<TimestampNanosecondType>(column, 1_000_000_000),
+        });
     }
     if let Some(dictionary) = column.as_any_dictionary_opt() {
         let (codes, values) = values_of(dictionary.values().as_ref(), false)?;
@@ -277,6 +281,15 @@ fn values_of(
             return Err(ArrowError::InvalidArgumentError(text));
         }
     })
+}
+
+/// Numbers the dates of timestamps, of which a second has `per_second` units.
+fn dates<T: ArrowPrimitiveType<Native = i64>>(
+    column: &dyn Array,
+    per_second: i64,
+) -> (Vec<u32>, Vec<Option<String>>) {
+    let day = |time: i64| i32::try_from(time.div_euclid(SECONDS_PER_DAY * per_second)).ok();
+    coded(column.as_primitive::<T>().iter().map(|time| time.and_then(day)), date)
 }
 
 fn integers<T: ArrowPrimitiveType>(column: &dyn Array) -> (Vec<u32>, Vec<Option<String>>)
@@ -360,9 +373,14 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{DictionaryArray, StringArray, TimestampNanosecondArray};
-    use arrow_schema::{Field, TimeUnit};
+    use arrow_array::{
+        ArrayRef, DictionaryArray, StringArray, TimestampMicrosecondArray,
+        TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    };
+    use arrow_schema::Field;
     use std::sync::Arc;
+
+    const NANOS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000_000_000;
 
     fn batch() -> RecordBatch {
         let day = NANOS_PER_DAY;
@@ -407,6 +425,26 @@ mod tests {
             ("date=1969-12-31/security=7", vec![Some(7)]),
         ];
         assert_eq!(found, expected.map(|(name, ids)| (name.to_owned(), ids)));
+    }
+
+    #[test]
+    fn dates_are_those_of_timestamps_of_every_unit() {
+        let day = SECONDS_PER_DAY;
+        let columns: [ArrayRef; 4] = [
+            Arc::new(TimestampSecondArray::from(vec![day - 1, day])),
+            Arc::new(TimestampMillisecondArray::from(vec![day * 1_000 - 1, day * 1_000])),
+            Arc::new(TimestampMicrosecondArray::from(vec![day * 1_000_000 - 1, day * 1_000_000])),
+            Arc::new(TimestampNanosecondArray::from(vec![NANOS_PER_DAY - 1, NANOS_PER_DAY])),
+        ];
+        for column in columns {
+            let field = Field::new("SendingTime", column.data_type().clone(), true);
+            let schema = Arc::new(Schema::new(vec![field]));
+            let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
+            let partitioning = Partitioning::new(&schema, &[PartitionKey::Date]).unwrap();
+            let parts = partitioning.split(&batch).unwrap();
+            let names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["date=1970-01-01", "date=1970-01-02"], "{schema}");
+        }
     }
 
     #[test]
