@@ -10,7 +10,7 @@ use crate::{FileFormat, RecordBatch, SchemaRef, TableWriter};
 /// Size of the write buffer, bytes.
 const OUTPUT_BYTES: usize = 256 << 10;
 
-/// A file of columns, written as `NAME.partial` and renamed by [`publish`](Self::publish). Removed if dropped
+/// A file of columns, written as `.NAME.partial` and renamed by [`publish`](Self::publish). Removed if dropped
 /// before.
 pub struct PartialFile {
     writer: Option<TableWriter<BufWriter<File>>>,
@@ -59,7 +59,7 @@ impl PartialFile {
         flushed.map_err(|error| named(self.path(), &error))
     }
 
-    /// Ends the file and syncs it to disk, still as `NAME.partial`.
+    /// Ends the file and syncs it to disk, still as `.NAME.partial`.
     ///
     /// # Errors
     /// See [`create`](Self::create).

@@ -1,13 +1,14 @@
 //! File that gets its name only when it is complete.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file written as `NAME.partial` and renamed when it is complete; removed if dropped before. The partial
-/// file is locked, so that no other process writes it.
+/// A file written as `.NAME.partial` and renamed when it is complete; removed if dropped before. The partial
+/// file is locked, so that no other process writes it. pyarrow and Spark skip such names when they read a directory.
 pub struct UnfinishedFile {
     /// `None` after `close`.
     file: Option<File>,
@@ -25,9 +26,7 @@ impl UnfinishedFile {
         if let Some(directory) = path.parent() {
             create_directory(directory)?;
         }
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
+        let partial = hidden(&path, "partial");
         let file = open_locked(&partial).map_err(|error| named(&partial, &error))?;
         Ok(Self { file: Some(file), partial, path, is_published: false })
     }
@@ -87,6 +86,15 @@ impl Drop for UnfinishedFile {
             let _ = fs::remove_file(&self.partial);
         }
     }
+}
+
+/// Returns `.NAME.SUFFIX` in the directory of a file.
+pub fn hidden(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 /// Creates a directory and its missing parents, and syncs their entries to disk.
@@ -174,11 +182,11 @@ mod tests {
     fn a_file_has_one_writer_and_appears_whole() {
         let folder = folder("unfinished");
         let path = folder.join("a").join("x.parquet");
-        let partial = folder.join("a").join("x.parquet.partial");
+        let partial = folder.join("a").join(".x.parquet.partial");
         let first = UnfinishedFile::create(path.clone()).unwrap();
         first.file().unwrap().write_all(b"first").unwrap();
         let error = UnfinishedFile::create(path.clone()).err().unwrap().to_string();
-        assert!(error.contains("x.parquet.partial: another process is writing it"), "{error}");
+        assert!(error.contains("a/.x.parquet.partial: another process is writing it"), "{error}");
         assert_eq!(fs::read(&partial).unwrap(), b"first");
         assert!(!path.exists());
         first.publish().unwrap();

@@ -121,7 +121,7 @@ def test_parquet_appears_when_it_is_whole(capture: tickwire.Capture, tmp_path: P
     assert path.read_bytes() == before, "what was there stays"
     with pytest.raises(OSError, match=r"t\.xml"):
         other.to_parquet(tmp_path / "t.xml" / "q.parquet", "Quote")
-    assert list(tmp_path.glob("*.partial")) == []
+    assert list(tmp_path.glob(".*.partial")) == []
     with pytest.raises(tickwire.DecodeError):
         other.counts()
     reader = pyarrow.RecordBatchReader.from_stream(other.batches("Quote"))
@@ -161,20 +161,20 @@ def test_a_parquet_file_for_which_there_is_no_room_is_an_error_and_not_left_behi
     _, told = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "OSError" in told and "q.parquet: " in told and "File too large" in told, told
-    assert not list(tmp_path.glob("q.parquet*"))
+    assert not list(tmp_path.glob("*q.parquet*"))
 
 
 def test_a_process_that_is_killed_leaves_no_parquet_file_that_is_not_whole(tmp_path: Path) -> None:
     process = writing(tmp_path, 60_000, 0)
     end = time.monotonic() + 60
-    while not (tmp_path / "q.parquet.partial").exists():
+    while not (tmp_path / ".q.parquet.partial").exists():
         assert time.monotonic() < end and process.poll() is None
         time.sleep(0.001)
     process.kill()
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
-    assert [path.name for path in tmp_path.glob("q.parquet*")] == ["q.parquet.partial"]
+    assert [path.name for path in tmp_path.glob("*q.parquet*")] == [".q.parquet.partial"]
     capture = tickwire.open(tmp_path / "c.bin", tmp_path / "t.xml", reset="packet", input_format="u32be")
     capture.to_parquet(tmp_path / "q.parquet", "Status")
     assert pyarrow.parquet.read_metadata(tmp_path / "q.parquet").num_rows == 120_000
-    assert not (tmp_path / "q.parquet.partial").exists()
+    assert not (tmp_path / ".q.parquet.partial").exists()

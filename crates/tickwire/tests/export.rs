@@ -149,7 +149,7 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
         .stderr(Stdio::null())
         .spawn()
         .expect("a process");
-    let partial = out.join("MDIncrementalRefresh/f.bin.parquet.partial");
+    let partial = out.join("MDIncrementalRefresh/.f.bin.parquet.partial");
     let end = Instant::now() + Duration::from_secs(60);
     while !partial.exists() {
         assert!(Instant::now() < end, "the file is begun");
@@ -158,7 +158,7 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
     child.kill().expect("killed");
     let status = child.wait().expect("an end");
     assert!(!status.success(), "it was killed in the middle");
-    assert_eq!(files_in(&out), [partial, out.join("manifest.json.partial")]);
+    assert_eq!(files_in(&out), [out.join(".manifest.json.partial"), partial]);
 
     let run = tickwire(&arguments);
     assert_eq!(run.status, 0, "{}", run.err);
@@ -179,14 +179,14 @@ fn a_directory_has_one_export_at_a_time() {
     let out = d.join("out");
     let _ = std::fs::remove_dir_all(&out);
     std::fs::create_dir(&out).expect("a directory");
-    let lock = File::create(out.join("manifest.json.partial")).expect("a file");
+    let lock = File::create(out.join(".manifest.json.partial")).expect("a file");
     lock.try_lock().expect("a lock");
     let capture = file(&d, "a.bin", &u32be(&[TICK]));
     let command = format!("export {capture} -t {templates} --reset packet -o {}", out.display());
     let refused = tickwire(&command);
     assert_eq!(refused.status, 2, "{}", refused.err);
     assert!(refused.err.contains("another process is writing"), "{}", refused.err);
-    assert_eq!(files_in(&out), [out.join("manifest.json.partial")]);
+    assert_eq!(files_in(&out), [out.join(".manifest.json.partial")]);
     drop(lock);
     let run = tickwire(&command);
     assert_eq!(run.status, 0, "{}", run.err);

@@ -77,8 +77,9 @@ fn whole(path: &Path) -> BTreeMap<PathBuf, Content> {
     found
 }
 
+/// pyarrow and Spark skip such names when they read a directory.
 fn is_unfinished(path: &Path) -> bool {
-    path.extension().is_some_and(|suffix| suffix == "partial" || suffix == "next")
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 impl Case {
@@ -172,7 +173,8 @@ fn text(output: &Output) -> String {
 
 /// Returns true if an incomplete file is left, which for a single output is in the same directory.
 fn has_unfinished(out: &Path) -> bool {
-    let partial = PathBuf::from(format!("{}.partial", out.display()));
+    let name = out.file_name().expect("a name").display();
+    let partial = out.with_file_name(format!(".{name}.partial"));
     let below = |directory: &Path| {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).any(|path| is_unfinished(&path) || has_unfinished(&path))

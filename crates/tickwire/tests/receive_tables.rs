@@ -268,11 +268,11 @@ fn a_run_that_is_killed_leaves_no_file_that_is_not_whole() {
     let options = format!("receive {arguments} --show books --tables {}", tables.display());
     let second = tickwire(&options);
     assert_eq!(second.status, 2, "{}", second.err);
-    let told = "books.parquet.partial: another process is writing it";
+    let told = ".books.parquet.partial: another process is writing it";
     assert!(second.err.contains(told), "{}", second.err);
     child.kill().expect("killed");
     child.wait().expect("its status");
-    assert_eq!(names(&tables), ["books.parquet.partial", "trades.parquet.partial"]);
+    assert_eq!(names(&tables), [".books.parquet.partial", ".trades.parquet.partial"]);
     let third = tickwire(&options);
     assert!(third.status < 2, "{}", third.err);
     assert!(!rows(&tables.join("books.parquet")).is_empty());

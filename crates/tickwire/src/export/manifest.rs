@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tickwire_arrow::unfinished::{UnfinishedFile, sync_directory_of};
+use tickwire_arrow::unfinished::{UnfinishedFile, hidden, sync_directory_of};
 
 /// Name of the file.
 const NAME: &str = "manifest.json";
@@ -146,7 +146,8 @@ impl Manifest {
             "settings": &self.settings,
             "captures": &self.captures,
         });
-        let (path, next) = (self.directory.join(NAME), self.directory.join(format!("{NAME}.next")));
+        let path = self.directory.join(NAME);
+        let next = hidden(&path, "next");
         let write = || {
             let mut file = File::create(&next)?;
             file.write_all(format!("{manifest:#}\n").as_bytes())?;
