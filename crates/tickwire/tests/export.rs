@@ -638,3 +638,43 @@ fn the_manifest_has_gaps_of_sequence_numbers() {
         assert_eq!(noted["errors"], 1);
     }
 }
+
+#[test]
+fn gaps_outside_the_range_of_packets_do_not_count() {
+    let d = directory("export_gaps_of_range");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let numbered = |seq_num: u32| [&seq_num.to_be_bytes()[..], TICK].concat();
+    let packets = [1, 3, 4, 6, 7, 9].map(numbered);
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    let capture = file(&d, "f.bin", &u32be(&packets));
+    // Dictionaries that depend on earlier packets, and those of each packet.
+    for reset in ["never", "packet"] {
+        let out = d.join(reset);
+        let run = tickwire(&format!(
+            "export {capture} -t {templates} --framing preamble=4,seq=0:4:be --reset {reset} --packets 2..5 -o {}",
+            out.display()
+        ));
+        assert_eq!(run.status, 0, "{}", run.err);
+        let noted = &manifest(&out)["captures"]["f.bin"];
+        assert_eq!((&noted["gaps"], &noted["missing"]), (&1.into(), &1.into()), "{reset}");
+    }
+}
+
+#[test]
+fn dates_of_partitions_are_those_of_times_of_every_unit() {
+    let d = directory("export_date_units");
+    let xml = r#"<templates><template name="T" id="1">
+        <timestamp name="SendingTime" unit="millisecond"/></template></templates>"#;
+    let templates = file(&d, "t.xml", xml.as_bytes());
+    // 86,400,000 ms: the start of 1970-01-02.
+    let message: &[u8] = &[0xC0, 0x81, 0x29, 0x19, 0x38, 0x80];
+    let capture = file(&d, "f.bin", &u32be(&[message]));
+    let out = d.join("out");
+    let run = tickwire(&format!(
+        "export {capture} -t {templates} --reset packet -o {} --partition date",
+        out.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let expected = [out.join("T/date=1970-01-02/f.bin.parquet"), out.join("manifest.json")];
+    assert_eq!(files_in(&out), expected);
+}

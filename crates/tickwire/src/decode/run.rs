@@ -120,7 +120,9 @@ impl CaptureSink for Run<'_> {
     }
 
     fn numbered(&mut self, packet: PacketPlace, seq_num: u64) {
-        self.gaps.note(packet.destination, seq_num);
+        if self.packets.contains(packet.index) {
+            self.gaps.note(packet.destination, seq_num);
+        }
     }
 
     fn message_failed(
