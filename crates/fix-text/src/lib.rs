@@ -52,8 +52,8 @@ pub use versions::Versions;
 
 const SOH: u8 = 1;
 
-/// True if the first bytes of a file are those of a capture or of a compressed file.
-pub fn is_capture(start: &[u8]) -> bool {
+/// True if the first bytes of a file are those of a capture.
+fn is_capture(start: &[u8]) -> bool {
     matches!(
         start,
         [0xA1, 0xB2, 0xC3, 0xD4 | 0x4D, ..]
@@ -61,7 +61,5 @@ pub fn is_capture(start: &[u8]) -> bool {
             | [0xA1, 0xB2, 0x3C, 0x4D, ..]
             | [0x4D, 0x3C, 0xB2, 0xA1, ..]
             | [0x0A, 0x0D, 0x0D, 0x0A, ..]
-            | [0x1F, 0x8B, ..]
-            | [0x28, 0xB5, 0x2F, 0xFD, ..]
     )
 }

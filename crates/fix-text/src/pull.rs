@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
-use tickwire_feed::capture::{CaptureOptions, CaptureReader};
+use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, decompressed};
 
 use crate::{Found, Paused, Streams, is_capture};
 
@@ -12,11 +12,15 @@ use crate::{Found, Paused, Streams, is_capture};
 const STEP_MESSAGES: usize = 256;
 /// Bytes of a text in memory.
 const WINDOW_LEN: usize = 4 << 20;
+/// Bytes that distinguish captures from texts.
+const START_LEN: u64 = 4;
+/// Place of an error that ends a file.
+const END: &str = "end of the file";
 
 /// A file, and the separator of fields if it is given.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// A text with messages, or a capture of TCP; may be compressed.
+    /// A text with messages, or a capture of TCP; also compressed by gzip or zstd.
     pub path: PathBuf,
     /// The separator; `None` to detect it for each message.
     pub separator: Option<Vec<u8>>,
@@ -27,7 +31,7 @@ pub struct Source {
 pub struct FoundAt {
     /// Line of a text, from 1.
     pub line: Option<u64>,
-    /// Offset in a text, bytes.
+    /// Offset in a text, bytes, after decompression.
     pub offset: Option<u64>,
     /// Record of a capture, from 0, in which the message ends.
     pub packet: Option<u64>,
@@ -40,7 +44,7 @@ pub struct FoundAt {
 pub struct Place<'p> {
     /// The position in numbers.
     pub at: FoundAt,
-    /// The description, for captures.
+    /// The position in words: of a capture, or of the end of the file.
     words: Option<&'p str>,
 }
 
@@ -61,30 +65,35 @@ pub struct Pull(Reading);
 
 enum Reading {
     /// A text; `None` after its end was passed on.
-    Text { name: String, text: Option<Box<Text>> },
+    Text(Option<Box<Text>>),
     /// A capture; `streams` is `None` after its end was passed on.
-    Capture { name: String, reader: Box<CaptureReader<File>>, streams: Option<Streams> },
+    Capture { reader: Box<CaptureReader<Box<dyn Read + Send>>>, streams: Option<Streams> },
 }
 
 /// A text with a window in memory.
 struct Text {
     input: Box<dyn Read + Send>,
-    window: Vec<u8>,
+    /// The window: the first `len` bytes.
+    bytes: Vec<u8>,
+    len: usize,
     /// Offset of the window in the text.
     offset: u64,
     paused: Paused,
     /// True if the window reaches the end of the text.
     is_last: bool,
+    /// The error that ended the text.
+    failed: Option<io::Error>,
 }
 
 impl Text {
     /// Passes several messages to `handle`, and reads more of the file if there are none. Returns
     /// false at the end.
-    fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> io::Result<bool> {
+    fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> bool {
         let paused = self.paused.clone();
+        let window = &self.bytes[..self.len];
         let mut scanner = match self.is_last {
-            true => paused.resume(&self.window),
-            false => paused.resume_part(&self.window),
+            true => paused.resume(window),
+            false => paused.resume_part(window),
         };
         let mut is_through = false;
         for _ in 0..STEP_MESSAGES {
@@ -97,25 +106,48 @@ impl Text {
             handle(Place { at, words: None }, found.found());
         }
         self.paused = scanner.pause();
-        if is_through && self.is_last {
-            return Ok(false);
+        if !is_through {
+            return true;
         }
-        if is_through {
-            self.read_on()?;
+        if !self.is_last {
+            self.read_on();
+            return true;
         }
-        Ok(true)
+        if let Some(error) = self.failed.take() {
+            let offset = Some(self.offset + self.len as u64);
+            let place = Place { at: FoundAt { offset, ..FoundAt::default() }, words: Some(END) };
+            handle(place, unreadable(&error));
+        }
+        false
     }
 
     /// Drops the part of the window that is no longer needed, and fills it with the next bytes.
-    fn read_on(&mut self) -> io::Result<()> {
-        let passed = self.paused.pass(&self.window);
-        self.window.drain(..passed);
+    fn read_on(&mut self) {
+        let passed = self.paused.pass(&self.bytes[..self.len]);
+        self.bytes.copy_within(passed..self.len, 0);
+        self.len -= passed;
         self.offset += passed as u64;
-        let free = WINDOW_LEN.saturating_sub(self.window.len());
-        let read = self.input.by_ref().take(free as u64).read_to_end(&mut self.window)?;
-        self.is_last = read < free;
-        Ok(())
+        while self.len < self.bytes.len() {
+            match self.input.read(&mut self.bytes[self.len..]) {
+                Ok(0) => {
+                    self.is_last = true;
+                    return;
+                }
+                Ok(read) => self.len += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.is_last = true;
+                    self.failed = Some(error);
+                    return;
+                }
+            }
+        }
     }
+}
+
+/// Returns the item for a file whose rest cannot be read.
+fn unreadable(error: &dyn fmt::Display) -> Found<'static> {
+    Found::Broken(format!("the rest of the file cannot be read: {error}"))
 }
 
 impl Source {
@@ -125,69 +157,80 @@ impl Source {
     /// The file cannot be read, or is not a readable capture; the text describes why.
     pub fn open(&self) -> Result<Pull, String> {
         let name = self.path.display().to_string();
-        let failed = |error| format!("cannot read {name}: {error}");
-        let open = || File::open(&self.path).map_err(failed);
-        let mut start = Vec::new();
-        open()?.take(4).read_to_end(&mut start).map_err(failed)?;
-        if !is_capture(&start) {
-            let input = open()?;
-            return Ok(Pull::of_text(name, input, self.separator.as_deref()));
-        }
-        let options = CaptureOptions::new().file_name(self.path.to_string_lossy());
-        let reader = CaptureReader::open(open()?, options);
-        let reader = Box::new(reader.map_err(|error| format!("{name}: {error}"))?);
-        Ok(Pull(Reading::Capture { name, reader, streams: Some(Streams::default()) }))
+        let input =
+            File::open(&self.path).map_err(|error| format!("cannot read {name}: {error}"))?;
+        Pull::new(&name, input, self.separator.as_deref(), CaptureOptions::new())
     }
 }
 
 impl Pull {
-    /// Creates a reader for a text from the current position of `input`. `name` is for messages.
-    pub fn of_text(
-        name: String,
-        input: impl Read + Send + 'static,
-        separator: Option<&[u8]>,
-    ) -> Self {
-        let text = Text {
-            input: Box::new(input),
-            window: Vec::new(),
-            offset: 0,
-            paused: Paused::new(separator),
-            is_last: false,
-        };
-        Self(Reading::Text { name, text: Some(Box::new(text)) })
-    }
-
-    /// Passes on the next items, possibly none. Returns false at the end of the file.
+    /// Reads a log or capture from the current position of `input`, which may be compressed. `name`
+    /// is for error messages, and `packets` selects the packets of a capture.
     ///
     /// # Errors
-    /// The file cannot be read further; the text describes why.
-    pub fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> Result<bool, String> {
+    /// The first bytes cannot be read, or the header of a capture is invalid.
+    pub fn new(
+        name: &str,
+        input: impl Read + Send + 'static,
+        separator: Option<&[u8]>,
+        packets: CaptureOptions,
+    ) -> Result<Self, String> {
+        let failed = |error| format!("cannot read {name}: {error}");
+        let mut input = decompressed(input).map_err(failed)?;
+        let mut start = Vec::new();
+        input.by_ref().take(START_LEN).read_to_end(&mut start).map_err(failed)?;
+        let is_capture = is_capture(&start);
+        let input: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(input));
+        if is_capture {
+            let reader = CaptureReader::open(input, packets.format(Format::Pcap));
+            let reader = Box::new(reader.map_err(|error| format!("{name}: {error}"))?);
+            return Ok(Self(Reading::Capture { reader, streams: Some(Streams::default()) }));
+        }
+        let (paused, bytes) = (Paused::new(separator), vec![0; WINDOW_LEN]);
+        let text = Text { input, bytes, len: 0, offset: 0, paused, is_last: false, failed: None };
+        Ok(Self(Reading::Text(Some(Box::new(text)))))
+    }
+
+    /// Returns the counters of a capture; `None` for a text.
+    pub fn statistics(&self) -> Option<&Statistics> {
+        match &self.0 {
+            Reading::Text(_) => None,
+            Reading::Capture { reader, .. } => Some(reader.statistics()),
+        }
+    }
+
+    /// Passes on the next items, possibly none. Returns false if all were passed on before. If the
+    /// rest of the file cannot be read, the last item describes why.
+    pub fn step(&mut self, handle: &mut impl FnMut(Place<'_>, Found<'_>)) -> bool {
         match &mut self.0 {
-            Reading::Text { text: None, .. } | Reading::Capture { streams: None, .. } => Ok(false),
-            Reading::Text { name, text: open } => {
-                let Some(text) = open else { return Ok(false) };
-                let failed = |error| format!("cannot read {name}: {error}");
-                if !text.step(handle).map_err(failed)? {
+            Reading::Text(open) => {
+                let Some(text) = open else { return false };
+                if !text.step(handle) {
                     *open = None;
                 }
-                Ok(true)
             }
-            Reading::Capture { name, reader, streams } => {
-                let failed = |error| format!("{name}: {error}");
-                let Some(packet) = reader.next_packet().map_err(failed)? else {
-                    let lost = reader.statistics().tcp_lost_bytes;
-                    let ended = streams.take().unwrap_or_default();
-                    let Ok(()) = ended.end(lost, &mut hand_out(FoundAt::default(), handle));
-                    return Ok(true);
+            Reading::Capture { reader, streams } => {
+                let Some(flows) = streams else { return false };
+                let error = match reader.next_packet() {
+                    Ok(Some(packet)) => {
+                        let (packet_at, time_ns) = (Some(packet.record), packet.timestamp_ns);
+                        let at = FoundAt { packet: packet_at, time_ns, ..FoundAt::default() };
+                        let Ok(()) = flows.take(&packet, &mut hand_out(at, handle));
+                        return true;
+                    }
+                    Ok(None) => None,
+                    Err(error) => Some(error),
                 };
-                let (packet_at, time_ns) = (Some(packet.record), packet.timestamp_ns);
-                let at = FoundAt { packet: packet_at, time_ns, ..FoundAt::default() };
-                if let Some(streams) = streams {
-                    let Ok(()) = streams.take(&packet, &mut hand_out(at, handle));
+                let ended = streams.take().unwrap_or_default();
+                let lost = reader.statistics().tcp_lost_bytes;
+                let Ok(()) = ended.end(lost, &mut hand_out(FoundAt::default(), handle));
+                let missing = reader.statistics().missing().map(Found::Broken);
+                for found in missing.chain(error.as_ref().map(|error| unreadable(error))) {
+                    handle(Place { at: FoundAt::default(), words: Some(END) }, found);
                 }
-                Ok(true)
             }
         }
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 """FIX logs: messages, and columns of a message type."""
 
 import datetime
+import gzip
 import struct
 from decimal import Decimal
 from pathlib import Path
@@ -143,7 +144,7 @@ def test_parquet_files_have_the_same(tmp_path: Path) -> None:
     opened.to_parquet(path, "D")
     assert pyarrow.parquet.read_table(path) == opened.table("D")
     assert polars.read_parquet(path).equals(opened.to_polars("D"))
-    assert [entry.name for entry in tmp_path.glob("*.partial")] == []
+    assert [entry.name for entry in tmp_path.glob(".*.partial")] == []
 
 
 def test_errors_come_behind_what_is_before_them_or_are_kept(tmp_path: Path) -> None:
@@ -171,6 +172,32 @@ def test_errors_come_behind_what_is_before_them_or_are_kept(tmp_path: Path) -> N
     with pytest.raises(fix.FixError):
         opened.to_parquet(parquet, "D")
     assert not parquet.exists()
+
+
+def test_a_capture_that_is_cut_keeps_the_messages_before_the_cut(tmp_path: Path) -> None:
+    path = capture(tmp_path, [order(0), order(1), order(2)])
+    path.write_bytes(path.read_bytes()[:-3])
+    kept = fix.open(path, on_error="keep")
+    assert kept.counts() == {"D": 2}
+    assert kept.table("D")["MsgSeqNum"].to_pylist() == [0, 1]
+    [error] = kept.errors
+    assert isinstance(error, fix.FixError) and "the rest of the file cannot be read" in str(error)
+    assert [message.MsgSeqNum for message in kept] == [0, 1]
+    kept.to_parquet(tmp_path / "x.parquet", "D")
+    assert pyarrow.parquet.read_metadata(tmp_path / "x.parquet").num_rows == 2
+    messages = iter(fix.open(path))
+    assert [next(messages).MsgSeqNum, next(messages).MsgSeqNum] == [0, 1]
+    with pytest.raises(fix.FixError, match="end of the file"):
+        next(messages)
+
+
+@pytest.mark.parametrize("separator", ["\x01", "|", "^A"])
+def test_compressed_logs_have_the_rows_of_the_plain_one(tmp_path: Path, separator: str) -> None:
+    path = log(tmp_path, separator=separator)
+    compressed = tmp_path / "orders.log.gz"
+    compressed.write_bytes(gzip.compress(path.read_bytes()))
+    assert fix.open(compressed).table("D") == fix.open(path).table("D")
+    assert list(fix.open(compressed, separator=separator)) == list(fix.open(path))
 
 
 def test_files_and_options_that_cannot_be_used_are_errors(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 use crate::console::tell;
 use crate::files;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
 /// Shorter files show no bar: they are done before anybody reads it.
@@ -69,11 +69,8 @@ impl Progress {
     }
 
     /// Counts the bytes read from `input`.
-    pub fn watch(&self, input: Box<dyn Read>) -> Box<dyn Read> {
-        match &self.bar {
-            Some(bar) => Box::new(bar.wrap_read(input)),
-            None => input,
-        }
+    pub fn watch<R: Read>(&self, input: R) -> ProgressReader<R> {
+        ProgressReader { input, bar: self.bar.clone() }
     }
 
     /// Writes a line to standard error without disturbing the bar.
@@ -82,6 +79,22 @@ impl Progress {
             Some(bar) => bar.suspend(|| tell!("{line}")),
             None => tell!("{line}"),
         }
+    }
+}
+
+/// An input whose bytes a bar counts.
+pub struct ProgressReader<R> {
+    input: R,
+    bar: Option<ProgressBar>,
+}
+
+impl<R: Read> Read for ProgressReader<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buf)?;
+        if let Some(bar) = &self.bar {
+            bar.inc(read as u64);
+        }
+        Ok(read)
     }
 }
 

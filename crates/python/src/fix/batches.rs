@@ -159,14 +159,7 @@ impl Reader {
                 return Err(ArrowError::ExternalError("interrupted".into()));
             }
             let rows = &mut self.rows;
-            let stepped = self.pull.step(&mut |place, found| rows.push(&place, found));
-            match stepped {
-                Ok(is_on) => self.is_last = !is_on,
-                Err(text) => {
-                    self.is_last = true;
-                    self.rows.fault.get_or_insert(Fault::of_text(text));
-                }
-            }
+            self.is_last = !self.pull.step(&mut |place, found| rows.push(&place, found));
         }
     }
 }

@@ -196,36 +196,26 @@ impl Messages {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         let next = signals::advance(py, &self.reading, |reading| self.next(reading))?;
-        next.map(|inner| inner.map(Message::new)).map_err(|end| match end {
-            End::File(text) => errors::usage(py, &text),
-            End::Message(fault) => fault.exception(py),
-        })
+        next.map(|inner| inner.map(Message::new)).map_err(|fault| fault.exception(py))
     }
 }
 
-/// Error that is raised when no message can be returned.
-enum End {
-    /// The rest of the file cannot be read.
-    File(String),
-    Message(Box<Fault>),
-}
-
 impl Messages {
-    fn next(&self, reading: &mut Reading) -> Result<Option<Inner>, End> {
+    fn next(&self, reading: &mut Reading) -> Result<Option<Inner>, Box<Fault>> {
         let Reading { pull, queue } = reading;
         while !signals::is_interrupted() {
             match queue.pop_front() {
                 Some(Ok(inner)) => return Ok(Some(inner)),
                 Some(Err(fault)) => {
                     if let Some(raised) = self.errors.note(fault) {
-                        return Err(End::Message(Box::new(raised)));
+                        return Err(Box::new(raised));
                     }
                 }
                 None => {
-                    let stepped = pull.step(&mut |place, found| {
+                    let is_on = pull.step(&mut |place, found| {
                         queue.push_back(self.job.message(&place, found));
                     });
-                    if !stepped.map_err(End::File)? {
+                    if !is_on {
                         return Ok(None);
                     }
                 }

@@ -56,7 +56,7 @@ impl Survey {
             {
                 survey.note(&message);
             }
-        })? && !signals::is_interrupted()
+        }) && !signals::is_interrupted()
         {}
         Ok(survey)
     }

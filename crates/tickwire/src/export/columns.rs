@@ -86,10 +86,10 @@ pub struct ExportArgs {
     #[command(flatten)]
     decoder: DecoderArgs,
     /// The inputs contain FIX messages.
-    #[arg(long, conflicts_with = "templates")]
+    #[arg(long, conflicts_with_all = ["templates", "FramingArgs", "DecoderArgs"])]
     fix: bool,
     /// The captures contain OPRA FAST, version 2.0 or 1.03.
-    #[arg(long, conflicts_with_all = ["templates", "fix"])]
+    #[arg(long, conflicts_with_all = ["templates", "fix", "FramingArgs", "DecoderArgs"])]
     opra: bool,
     #[command(flatten)]
     pub(super) dictionary: DictionaryArgs,
@@ -187,8 +187,13 @@ impl ExportArgs {
         if self.opra && TextFile::is_one(&self.output) {
             return refused("OPRA messages as text are written by tickwire opra decode -o FILE");
         }
-        if !self.fix && (self.dictionary.named().or(self.dictionary.named_session())).is_some() {
+        if !self.fix && self.dictionary.named().is_some() {
             return refused("--dictionary and --session are for FIX messages: add --fix");
+        }
+        if self.fix && self.capture.names_format() {
+            return refused(
+                "--input-format is for captures of FAST and OPRA: a FIX log or capture is recognised by its first bytes",
+            );
         }
         Ok(())
     }
@@ -256,7 +261,7 @@ impl ExportArgs {
             .iter()
             .map(|template| Table::of(&job.program, *template, &job.table).schema().clone());
         self.check_keys(&schemas.collect::<Vec<_>>())?;
-        self.to_directory(&export, self.settings(&job))
+        self.to_directory(&export, self.settings_of_captures(&job))
     }
 
     pub(super) fn decimals(&self) -> Decimals {
@@ -342,19 +347,24 @@ impl ExportArgs {
         directory.export(export, &self.captures, settings, |exported| self.report(exported))
     }
 
-    /// Settings that all files of a directory share.
-    fn settings(&self, job: &Job<'_>) -> Value {
-        let mut settings = json!({
+    /// Settings that all files of a directory share: these and `more`.
+    pub(super) fn settings(&self, mut more: Value) -> Value {
+        more["fields"] = json!(&self.fields);
+        more["template"] = json!(&self.template);
+        more["partition"] = json!(&self.partition);
+        more["decimals"] = format!("{:?}", self.decimals).to_lowercase().into();
+        more["format"] = format!("{:?}", self.format).to_lowercase().into();
+        more["capture"] = self.capture.settings();
+        more
+    }
+
+    fn settings_of_captures(&self, job: &Job<'_>) -> Value {
+        let mut settings = self.settings(json!({
             "templates": job.program.set().signature().to_string(),
             "framing": job.framing.to_string(),
-            "fields": &self.fields,
-            "template": &self.template,
-            "partition": &self.partition,
-            "decimals": format!("{:?}", self.decimals).to_lowercase(),
-            "format": format!("{:?}", self.format).to_lowercase(),
-            "port": self.capture.port(),
-            "address": self.capture.address().map(|address| address.to_string()),
-        });
+            "framing_detected": job.checks_values,
+            "decoder": self.decoder.settings(),
+        }));
         if job.packets != PacketRange::ALL {
             settings["packets"] = job.packets.to_string().into();
         }

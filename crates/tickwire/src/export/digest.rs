@@ -23,8 +23,17 @@ pub fn sha256(path: &Path, progress: &Progress) -> Result<String, Failure> {
         }
         hash.update(&piece[..read]);
     }
-    Ok(hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+    Ok(hex(hash))
+}
+
+/// SHA-256 of a text, in hex.
+pub fn sha256_of(text: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(text))
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
-    }))
+    })
 }

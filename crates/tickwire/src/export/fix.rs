@@ -5,6 +5,7 @@ use super::digest::sha256;
 use super::table_files::{BATCH_ROWS, TableFiles, Target, Written};
 use crate::failure::Failure;
 use crate::files;
+use crate::options::{CaptureArgs, InputArgs};
 use crate::progress::Progress;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -12,7 +13,7 @@ use std::path::Path;
 use tickwire_arrow::fix::{MessageBuilder, MessagePlace, MessageTable};
 use tickwire_arrow::{Decimals, LostData};
 use tickwire_fix::{Message, Reader, Tag};
-use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Source, examined};
+use tickwire_fix_text::{FRAME_TAGS, Found, FoundAt, Names, Place, Pull, examined};
 
 /// Maximum bytes of messages per batch.
 const BATCH_BYTES: usize = 64 << 20;
@@ -23,9 +24,13 @@ const SHOWN_MAX: u64 = 20;
 pub struct FixJob<'d> {
     /// Dictionaries for every message.
     pub names: Names<'d>,
+    /// Names of the tables by MsgType.
+    pub tables: HashMap<Vec<u8>, String>,
     /// BeginString that every message must have, unless the dictionary was named.
     pub begin_string: Option<Vec<u8>>,
-    pub separator: Option<Vec<u8>>,
+    pub separator: Option<&'d [u8]>,
+    /// The packets of captures that are read.
+    pub capture: &'d CaptureArgs,
     /// Columns by field name; by default all fields of the dictionary.
     pub fields: Option<Vec<String>>,
     /// Values of MsgType that are exported; all by default.
@@ -64,28 +69,32 @@ impl FixJob<'_> {
             job: self,
             name: &name,
             progress: progress(log),
-            read: 0,
             files: TableFiles::new(target, metadata),
             open: HashMap::new(),
             messages: 0,
             flawed: 0,
             failed: None,
         };
-        let source = Source { path: log.to_owned(), separator: self.separator.clone() };
-        let mut pull = source.open().map_err(Failure::Data)?;
+        let input = tables.progress.watch(files::open_file(log)?);
+        let pull = Pull::new(&name, input, self.separator, self.capture.packets());
+        let mut pull = pull.map_err(Failure::Data)?;
+        if pull.statistics().is_none() {
+            self.capture.check_addressed(&name, "a text log has no addresses")?;
+        }
         // The file of a single type has its columns even if there is no message.
         if let (Target::File { .. }, Some(types)) = (tables.files.target(), &self.msg_types) {
             types.iter().try_for_each(|msg_type| tables.begin(msg_type).map(drop))?;
         }
         let mut reader = Reader::new();
-        loop {
-            let is_on = pull.step(&mut |place, found| tables.take(&mut reader, &place, found));
+        while pull.step(&mut |place, found| tables.take(&mut reader, &place, found)) {
             if let Some(failed) = tables.failed.take() {
                 return Err(failed);
             }
-            if !is_on.map_err(Failure::Data)? {
-                break;
-            }
+        }
+        let input = InputArgs::of(log, self.capture);
+        let none_selected = pull.statistics().and_then(|read| input.none_selected(read));
+        if let Some(text) = &none_selected {
+            tables.progress.print(&format!("{name}: {text}"));
         }
         if State::of(log)? != state {
             tables.lose(
@@ -109,7 +118,7 @@ impl FixJob<'_> {
             gaps: None,
             missing: None,
             is_flawed: flawed > 0,
-            is_none_selected: false,
+            is_none_selected: none_selected.is_some(),
             errors: written.errors,
             rows: written.rows,
             files: written.files,
@@ -122,8 +131,6 @@ struct Tables<'j> {
     job: &'j FixJob<'j>,
     name: &'j str,
     progress: Progress,
-    /// Bytes of text read so far.
-    read: u64,
     files: TableFiles,
     /// Tables by MsgType; `None` for a type that the dictionary does not have.
     open: HashMap<Vec<u8>, Option<Open>>,
@@ -141,10 +148,6 @@ impl Tables<'_> {
     fn take(&mut self, reader: &mut Reader, place: &Place<'_>, found: Found<'_>) {
         if self.failed.is_some() {
             return;
-        }
-        if let Some(offset) = place.at.offset {
-            self.progress.add(offset.saturating_sub(self.read));
-            self.read = offset;
         }
         // A correct message needs no report.
         if let Found::Message { bytes, notes: [], is_completed: false } = found
@@ -204,7 +207,7 @@ impl Tables<'_> {
     fn begin(&mut self, msg_type: &[u8]) -> Result<(), Failure> {
         let mut open = None;
         if let Some(builder) = self.job.builder(msg_type)? {
-            let name = self.job.names.message(msg_type).map_or("", |message| message.name());
+            let name = self.job.tables.get(msg_type).map_or("", String::as_str);
             let table = self.files.begin(name, builder.schema())?;
             open = Some(Open { builder, table });
         }

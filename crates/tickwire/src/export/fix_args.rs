@@ -1,24 +1,28 @@
 //! Selection and output of an export of FIX messages.
 
 use super::columns::ExportArgs;
+use super::digest::sha256_of;
 use super::fix::FixJob;
+use super::names::message_tables;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tickwire_fix::{Reader, Tag};
-use tickwire_fix_text::{Names, Source, examined};
+use tickwire_fix_text::{Names, Pull, examined};
 
 impl ExportArgs {
     /// Exports FIX logs and captures.
     pub fn export_fix(&self) -> Result<Outcome, Failure> {
-        let separator = self.separator.bytes().map(<[u8]>::to_vec);
-        let versions = self.dictionary.open()?;
+        let separator = self.separator.bytes();
+        let mut dictionaries = Vec::new();
+        let versions = self.dictionary.open_with(|text| dictionaries.push(sha256_of(text)))?;
+        let mut application_version = None;
         let (names, begin_string) = match self.dictionary.named() {
             Some(_) => (versions.names_of(b"", None), None),
             None => {
-                let (begin_string, version) = first_version(&self.captures, separator.as_deref())?;
+                let (begin_string, version) = self.first_version()?;
                 let known = versions.of_version(&begin_string, version.as_deref());
                 let Some((session, application)) = known else {
                     return Err(Failure::Usage(format!(
@@ -26,6 +30,8 @@ impl ExportArgs {
                         String::from_utf8_lossy(&begin_string)
                     )));
                 };
+                application_version =
+                    version.map(|version| String::from_utf8_lossy(&version).into_owned());
                 (Names { session, application }, Some(begin_string))
             }
         };
@@ -37,8 +43,10 @@ impl ExportArgs {
         };
         let job = FixJob {
             names,
+            tables: message_tables(names),
             begin_string,
             separator,
+            capture: &self.capture,
             fields: self.fields.clone(),
             msg_types,
             decimals: self.decimals(),
@@ -58,34 +66,26 @@ impl ExportArgs {
             );
         }
         self.check_keys(&schemas)?;
-        let settings = json!({
-            "fix": self.dictionary.named().map_or_else(
-                || String::from_utf8_lossy(job.begin_string.as_deref().unwrap_or_default()).into_owned(),
-                |path| path.to_string_lossy().into_owned(),
-            ),
-            "session": self.dictionary.named_session().map(|path| path.to_string_lossy().into_owned()),
-            "fields": &self.fields,
-            "types": &self.template,
-            "partition": &self.partition,
-            "decimals": format!("{:?}", self.decimals).to_lowercase(),
-            "format": format!("{:?}", self.format).to_lowercase(),
-        });
+        let begin_string = job.begin_string.as_deref().map(String::from_utf8_lossy);
+        let settings = self.settings(json!({
+            "begin_string": begin_string,
+            "application_version": application_version,
+            "dictionaries": dictionaries,
+            "separator": separator.map(String::from_utf8_lossy),
+        }));
         self.to_directory(&export, settings)
     }
-}
 
-/// BeginString and application version of the first message.
-fn first_version(
-    logs: &[PathBuf],
-    separator: Option<&[u8]>,
-) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
-    for log in logs {
-        let source = Source { path: log.clone(), separator: separator.map(<[u8]>::to_vec) };
-        let mut pull = source.open().map_err(Failure::Usage)?;
-        let (mut reader, mut first) = (Reader::new(), None);
-        while first.is_none()
-            && pull
-                .step(&mut |_, found| {
+    /// BeginString and application version of the first message.
+    fn first_version(&self) -> Result<(Vec<u8>, Option<Vec<u8>>), Failure> {
+        let mut reader = Reader::new();
+        for log in &self.captures {
+            let (name, input) = (files::name_of(log), files::open_file(log)?);
+            let pull = Pull::new(&name, input, self.separator.bytes(), self.capture.packets());
+            let mut pull = pull.map_err(Failure::Usage)?;
+            let mut first = None;
+            while first.is_none()
+                && pull.step(&mut |_, found| {
                     if first.is_none()
                         && let Ok((message, _)) = examined(&mut reader, found)
                     {
@@ -94,16 +94,16 @@ fn first_version(
                         first = Some((message.begin_string().to_vec(), version));
                     }
                 })
-                .map_err(Failure::Data)?
-        {}
-        if let Some(first) = first {
-            return Ok(first);
+            {}
+            if let Some(first) = first {
+                return Ok(first);
+            }
         }
+        Err(Failure::Data(format!(
+            "{}: no FIX message found: none begins with 8=FIX",
+            files::names_of(&self.captures)
+        )))
     }
-    Err(Failure::Data(format!(
-        "{}: no FIX message found: none begins with 8=FIX",
-        files::names_of(logs)
-    )))
 }
 
 /// The MsgType of a message given by its name or MsgType.

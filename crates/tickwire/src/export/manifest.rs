@@ -11,6 +11,7 @@ use tickwire_arrow::unfinished::{UnfinishedFile, hidden, sync_directory_of};
 
 /// Name of the file.
 const NAME: &str = "manifest.json";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How an export treats a directory that already has a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Manifest {
     directory: PathBuf,
     /// Lock file, removed at the end.
     _lock: UnfinishedFile,
-    /// Settings that all files of the directory share: templates, framing, options.
+    /// Settings that all files of the directory share: templates, dictionaries, framing, options.
     settings: Value,
     captures: Map<String, Value>,
 }
@@ -50,14 +51,16 @@ impl Manifest {
             Err(error) => return Err(Failure::file("read", path.display(), &error)),
         };
         let known: Value = serde_json::from_str(&text).unwrap_or_default();
-        let (Some(captures), Some(_)) = (known["captures"].as_object(), known["tickwire"].as_str())
+        let (Some(captures), Some(version)) =
+            (known["captures"].as_object(), known["tickwire"].as_str())
         else {
             return Err(Failure::Usage(format!(
                 "{} is not the manifest of an export: name another directory",
                 path.display()
             )));
         };
-        let is_same = known["settings"] == manifest.settings;
+        // Another version may write other columns.
+        let is_same = known["settings"] == manifest.settings && version == VERSION;
         match again {
             Again::Refused => Err(Failure::Usage(format!(
                 "{} already contains an export: continue with --resume, replace its files with --force, or name \
@@ -65,8 +68,9 @@ impl Manifest {
                 manifest.directory.display()
             ))),
             Again::Resume if !is_same => Err(Failure::Usage(format!(
-                "{} was exported with other templates, framing or options, and files of one table have the same \
-                 columns: replace them with --force, or name another directory",
+                "{} was exported by another version of tickwire or with other templates, dictionaries, framing or \
+                 options, and files of one table have the same columns: replace them with --force, or name another \
+                 directory",
                 manifest.directory.display()
             ))),
             Again::Resume | Again::Force => {
@@ -79,10 +83,13 @@ impl Manifest {
         }
     }
 
-    /// Number of errors of a capture that was exported in its current state; `None` if it was not.
+    /// Number of errors of a capture that was exported in its current state; `None` if it was not, or if one
+    /// of its files is gone.
     pub fn errors_of(&self, capture: &Path, state: &State) -> Option<u64> {
         let entry = self.captures.get(&key(capture))?;
-        (entry["state"] == state.json()).then(|| entry["errors"].as_u64().unwrap_or_default())
+        let is_whole = || files_of(Some(entry)).all(|file| self.directory.join(file).exists());
+        let is_exported = entry["state"] == state.json() && is_whole();
+        is_exported.then(|| entry["errors"].as_u64().unwrap_or_default())
     }
 
     /// Refuses a capture whose name in the manifest belongs to a capture in another directory.
@@ -142,7 +149,7 @@ impl Manifest {
 
     fn write(&self) -> Result<(), Failure> {
         let manifest = json!({
-            "tickwire": env!("CARGO_PKG_VERSION"),
+            "tickwire": VERSION,
             "settings": &self.settings,
             "captures": &self.captures,
         });

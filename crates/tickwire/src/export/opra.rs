@@ -59,15 +59,7 @@ impl ExportArgs {
         }
         let schemas = job.categories.iter().map(|category| job.builder(*category).schema().clone());
         self.check_keys(&schemas.collect::<Vec<_>>())?;
-        let settings = json!({
-            "opra": self.template,
-            "fields": &self.fields,
-            "partition": &self.partition,
-            "decimals": format!("{:?}", self.decimals).to_lowercase(),
-            "format": format!("{:?}", self.format).to_lowercase(),
-            "port": self.capture.port(),
-            "address": self.capture.address().map(|address| address.to_string()),
-        });
+        let settings = self.settings(json!({ "opra": true }));
         self.to_directory(&export, settings)
     }
 }

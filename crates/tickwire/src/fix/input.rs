@@ -3,11 +3,10 @@
 use crate::failure::Failure;
 use crate::files;
 use clap::Args;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use tickwire_feed::capture::CaptureOptions;
-use tickwire_fix_text::{Found, Place, Pull, Streams};
+use tickwire_fix_text::{Found, Place, Pull};
 
 const SOH: u8 = 1;
 
@@ -70,50 +69,18 @@ impl MessagesArgs {
         &self,
         mut handle: impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if is_capture(&self.file)? {
-            return self.each_of_capture(&mut handle);
-        }
         let (name, input) = (self.name(), files::open(&self.file)?);
-        let mut pull = Pull::of_text(name, input, self.separator.bytes());
+        let pull = Pull::new(&name, input, self.separator.bytes(), CaptureOptions::new());
+        let mut pull = pull.map_err(Failure::Data)?;
         let mut handled = Ok(());
-        while handled.is_ok() {
-            let mut take = |place: Place<'_>, found: Found<'_>| {
+        let mut is_on = true;
+        while is_on && handled.is_ok() {
+            is_on = pull.step(&mut |place: Place<'_>, found: Found<'_>| {
                 if handled.is_ok() {
                     handled = handle(&place.to_string(), found);
                 }
-            };
-            if !pull.step(&mut take).map_err(Failure::Data)? {
-                break;
-            }
+            });
         }
         handled
     }
-
-    fn each_of_capture(
-        &self,
-        handle: &mut impl FnMut(&str, Found<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut options = CaptureOptions::new();
-        if !files::is_standard(&self.file) {
-            options = options.file_name(self.file.to_string_lossy());
-        }
-        let mut reader = files::open_capture(&self.file, files::open(&self.file)?, options)?;
-        let mut streams = Streams::default();
-        let failed = |error| Failure::Data(format!("{}: {error}", files::name_of(&self.file)));
-        while let Some(packet) = reader.next_packet().map_err(failed)? {
-            streams.take(&packet, handle)?;
-        }
-        streams.end(reader.statistics().tcp_lost_bytes, handle)
-    }
-}
-
-/// True if a file is a capture or compressed. Standard input is read as text.
-fn is_capture(path: &Path) -> Result<bool, Failure> {
-    if files::is_standard(path) {
-        return Ok(false);
-    }
-    let mut start = Vec::new();
-    let read = files::open(path)?.take(4).read_to_end(&mut start);
-    read.map_err(|error| Failure::file("read", files::name_of(path), &error))?;
-    Ok(tickwire_fix_text::is_capture(&start))
 }

@@ -4,6 +4,7 @@ use crate::console::tell;
 use crate::failure::Failure;
 use crate::files;
 use clap::Args;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tickwire_fix::Dictionary;
 use tickwire_fix::dictionary::{Problem, shipped};
@@ -20,7 +21,7 @@ pub struct DictionaryArgs {
     #[arg(short, long, value_name = "DICT")]
     dictionary: Option<PathBuf>,
     /// Dictionary of header, trailer and session messages, for FIX 5.0 and later. Default: FIXT11
-    #[arg(long, value_name = "DICT")]
+    #[arg(long, value_name = "DICT", requires = "dictionary")]
     session: Option<PathBuf>,
     /// Refuse dictionaries with flaws that other engines ignore: a tag or name defined twice, an
     /// undefined name in an unused component. Default: warn about them
@@ -35,16 +36,21 @@ impl DictionaryArgs {
         self.dictionary.as_deref()
     }
 
-    /// The dictionary of the session, if it is named.
-    #[cfg(feature = "columns")]
-    pub fn named_session(&self) -> Option<&Path> {
-        self.session.as_deref()
+    /// Reads the dictionaries.
+    pub fn open(&self) -> Result<Versions, Failure> {
+        self.open_with(|_| {})
     }
 
-    pub fn open(&self) -> Result<Versions, Failure> {
+    /// Reads the dictionaries and passes the text of each that is named to `text`.
+    pub fn open_with(&self, mut text: impl FnMut(&[u8])) -> Result<Versions, Failure> {
         let Some(path) = &self.dictionary else { return Ok(Versions::default()) };
-        let application = read(path, self.strict)?;
-        let session = self.session.as_deref().map(|path| read(path, self.strict)).transpose()?;
+        let mut read = |path: &Path| {
+            let found = text_of(path)?;
+            text(&found);
+            parse(path, &found, self.strict)
+        };
+        let application = read(path)?;
+        let session = self.session.as_deref().map(read).transpose()?;
         Ok(Versions::named(application, session))
     }
 }
@@ -52,26 +58,34 @@ impl DictionaryArgs {
 /// Reads a dictionary file, or a built-in dictionary by its name. Harmless flaws are errors if `is_strict`,
 /// otherwise warnings.
 pub fn read(path: &Path, is_strict: bool) -> Result<Dictionary, Failure> {
+    parse(path, &text_of(path)?, is_strict)
+}
+
+/// Reads the text of a dictionary.
+fn text_of(path: &Path) -> Result<Cow<'static, [u8]>, Failure> {
     let known = shipped::ALL.iter().find(|(name, _)| path.as_os_str() == *name);
-    let parsed = match known {
-        Some((_, text)) => Dictionary::parse(text),
+    match known {
+        Some((_, text)) => Ok(Cow::Borrowed(text.as_bytes())),
         None if !path.exists() && !files::is_standard(path) => {
             let names: Vec<&str> = shipped::ALL.iter().map(|(name, _)| *name).collect();
             let (path, names) = (files::name_of(path), names.join(", "));
             let text = format!("{path}: no such file, and not a built-in dictionary ({names})");
-            return Err(Failure::Usage(text));
+            Err(Failure::Usage(text))
         }
         None => {
-            let bytes = files::read_whole(path, DICTIONARY_BYTES_MAX, ": is it a dictionary?")?;
-            Dictionary::parse_bytes(&bytes)
+            files::read_whole(path, DICTIONARY_BYTES_MAX, ": is it a dictionary?").map(Cow::Owned)
         }
-    };
+    }
+}
+
+fn parse(path: &Path, text: &[u8], is_strict: bool) -> Result<Dictionary, Failure> {
     let name = files::name_of(path);
     let refused = |problems: &[Problem]| {
         let lines = problems.iter().map(|problem| format!("{name}: {problem}"));
         let lines: Vec<String> = lines.collect();
         Failure::Data(format!("the dictionary cannot be used:\n{}", lines.join("\n")))
     };
+    let parsed = Dictionary::parse_bytes(text);
     let dictionary = parsed.map_err(|problems| refused(&problems.0))?;
     match dictionary.warnings() {
         [] => {}

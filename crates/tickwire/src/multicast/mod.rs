@@ -255,7 +255,7 @@ fn open_whole(
     if !files::is_standard(path) {
         options = options.file_name(path.to_string_lossy());
     }
-    files::open_capture(path, progress.watch(files::open(path)?), options)
+    files::open_capture(path, Box::new(progress.watch(files::open(path)?)), options)
 }
 
 /// The beginning of a capture.

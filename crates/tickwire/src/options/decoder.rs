@@ -3,6 +3,8 @@
 use crate::failure::Failure;
 use crate::units::Size;
 use clap::ValueEnum;
+#[cfg(feature = "columns")]
+use serde_json::{Value, json};
 use tickwire_fast::{Conformance, DecoderOptions, Limits, Program, ResetPolicy, TemplateId};
 use tickwire_feed::framing;
 
@@ -107,6 +109,31 @@ impl DecoderArgs {
                     .stream_bytes_max(self.stream_bytes_max.bytes()),
             )
             .implied_template(self.template_id.map(TemplateId))
+    }
+
+    /// The options as JSON, to compare them with those of another run.
+    #[cfg(feature = "columns")]
+    pub fn settings(&self) -> Value {
+        let Self {
+            conformance,
+            template_id,
+            entries_max,
+            entries_total_max,
+            string_max,
+            nesting_max,
+            message_bytes_max,
+            stream_bytes_max,
+        } = self;
+        json!({
+            "conformance": format!("{conformance:?}").to_lowercase(),
+            "template_id": template_id,
+            "entries_max": entries_max,
+            "entries_total_max": entries_total_max,
+            "string_max": string_max.0,
+            "nesting_max": nesting_max,
+            "message_bytes_max": message_bytes_max.0,
+            "stream_bytes_max": stream_bytes_max.0,
+        })
     }
 
     /// Like `options`, but refuses a `--template-id` that the program does not have.

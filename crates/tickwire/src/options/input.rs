@@ -5,6 +5,9 @@ use crate::failure::Failure;
 use crate::files;
 use crate::output::SharedOutput;
 use crate::progress::Progress;
+#[cfg(feature = "columns")]
+use serde_json::{Value, json};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -56,16 +59,45 @@ pub struct CaptureArgs {
     address: Option<IpAddr>,
 }
 
-#[cfg(feature = "columns")]
 impl CaptureArgs {
-    /// The port that is requested.
-    pub fn port(&self) -> Option<u16> {
-        self.port
+    /// Returns the options of a reader that selects these packets.
+    pub fn packets(&self) -> CaptureOptions {
+        let mut options = CaptureOptions::new();
+        if let Some(port) = self.port {
+            options = options.destination_port(port);
+        }
+        if let Some(address) = self.address {
+            options = options.destination_address(address);
+        }
+        options
     }
 
-    /// The address that is requested.
-    pub fn address(&self) -> Option<IpAddr> {
-        self.address
+    /// Refuses --port and --address for a file without addresses, described by `why`.
+    pub fn check_addressed(&self, name: &str, why: impl Display) -> Result<(), Failure> {
+        let chosen = [("--port", self.port.is_some()), ("--address", self.address.is_some())];
+        match chosen.into_iter().find(|(_, is_named)| *is_named) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{name}: {option} chooses among the packets of a pcap or pcapng file; {why}"
+            ))),
+        }
+    }
+
+    /// True if the format of the file is named.
+    #[cfg(feature = "columns")]
+    pub fn names_format(&self) -> bool {
+        self.input_format.is_some()
+    }
+
+    /// The options as JSON, to compare them with those of another run.
+    #[cfg(feature = "columns")]
+    pub fn settings(&self) -> Value {
+        let Self { input_format, port, address } = self;
+        json!({
+            "input_format": input_format.map(|format| format.to_string()),
+            "port": port,
+            "address": address.map(|address| address.to_string()),
+        })
     }
 }
 
@@ -193,31 +225,20 @@ impl InputArgs {
         progress: &Progress,
     ) -> Result<CaptureReader<Box<dyn Read>>, Failure> {
         let path = self.required_path()?;
-        let CaptureArgs { input_format, port, address } = self.capture;
-        let mut options = CaptureOptions::new();
+        let input_format = self.capture.input_format;
+        let mut options = self.capture.packets();
         if let Some(format) = input_format {
             options = options.format(format);
-        }
-        if let Some(port) = port {
-            options = options.destination_port(port);
-        }
-        if let Some(address) = address {
-            options = options.destination_address(address);
         }
         if !files::is_standard(path) {
             options = options.file_name(path.to_string_lossy());
         }
-        let reader = files::open_capture(path, progress.watch(input), options)?;
+        let reader = files::open_capture(path, Box::new(progress.watch(input)), options)?;
         let name = files::name_of(path);
         let (format, compression) = (reader.format(), reader.compression());
         if format != Format::Pcap {
-            let chosen = [("--port", port.is_some()), ("--address", address.is_some())];
-            if let Some((option, _)) = chosen.into_iter().find(|(_, is_named)| *is_named) {
-                return Err(Failure::Usage(format!(
-                    "{name}: {option} chooses among the packets of a pcap or pcapng file; a file with the \
-                     layout {format} has no addresses"
-                )));
-            }
+            let why = format!("a file with the layout {format} has no addresses");
+            self.capture.check_addressed(&name, why)?;
         }
         if input_format.is_none()
             && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)

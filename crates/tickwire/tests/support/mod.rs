@@ -100,6 +100,34 @@ pub fn timed_pcap<'p>(datagrams: impl IntoIterator<Item = (u64, &'p str, &'p [u8
     writer.into_inner()
 }
 
+/// A pcap file of TCP segments without gaps from 10.0.0.1 to 10.0.0.2, each with its destination port. Each port
+/// has one stream.
+pub fn tcp_pcap(segments: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut capture = Vec::new();
+    // Microseconds, little-endian; link type 101 is IP without a link layer.
+    for word in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        capture.extend(word.to_le_bytes());
+    }
+    let mut sent = std::collections::HashMap::<u16, u32>::new();
+    for (second, (port, payload)) in (0_u32..).zip(segments) {
+        let seq = sent.entry(*port).or_insert(1);
+        let len = 40 + payload.len() as u16;
+        for word in [1_700_000_000 + second, 0, len.into(), len.into()] {
+            capture.extend(word.to_le_bytes());
+        }
+        capture.extend([0x45, 0]);
+        capture.extend(len.to_be_bytes());
+        capture.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        capture.extend(40_000_u16.to_be_bytes());
+        capture.extend(port.to_be_bytes());
+        capture.extend(seq.to_be_bytes());
+        capture.extend([0, 0, 0, 1, 0x50, 0x18, 0xFF, 0xFF, 0, 0, 0, 0]);
+        capture.extend(*payload);
+        *seq += payload.len() as u32;
+    }
+    capture
+}
+
 /// The packets of a file with big-endian length prefixes.
 pub fn packets_of(path: &Path) -> Vec<Vec<u8>> {
     let options = CaptureOptions::new().format(Format::U32Be);
