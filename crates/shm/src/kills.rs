@@ -322,4 +322,5 @@ fn a_reader_that_comes_before_the_first_epoch_does_not_take_the_writer_for_a_kil
     let mut seen = Seen::default();
     seen.read(&mut reader);
     assert_eq!(seen.samples.get(&0), Some(&("first".to_owned(), Vec::new())));
+    assert_eq!(seen.restarts, 0, "no writer came before");
 }

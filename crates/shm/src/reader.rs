@@ -18,7 +18,7 @@ use crate::wait::ReaderWait;
 use crate::writer::{READERS_COUNTED_MAX, WAITERS_WORDS};
 use crate::{bell, system, writer};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 /// Longest single sleep; after each one the reader checks whether the writer lives.
@@ -184,10 +184,7 @@ impl Reader {
         if ring.load(header::STATE) != state::OPEN {
             return Err(Error::NoChannel { path });
         }
-        let (waiters, counted) = match wait {
-            ReaderWait::Spin => (None, take_place(channel).ok().flatten()),
-            _ => (open_waiters(channel, &ring)?, take_place(channel)?),
-        };
+        let (waiters, counted) = attach(channel, &ring, wait)?;
         // Load the epoch first: if a writer takes over after this, the reader reports a restart.
         let epoch = ring.load(header::EPOCH);
         ring.acquire();
@@ -463,13 +460,41 @@ impl Reader {
         if epoch <= self.epoch {
             return Err(Damage::Head.into());
         }
+        self.follow_waiters()?;
+        let was_first = self.epoch == 0;
         self.epoch = epoch;
         let fence = fence(&self.ring);
         self.waiters = self.waiters.take().map(|waiters| waiters.with_fence(fence));
         self.gone = Gone::No;
         self.has_process_ended = false;
         self.seen.2 = Instant::now();
-        Ok(Control::Event(Event::Restarted { epoch, at }))
+        match was_first {
+            // The reader came before the channel's first writer had stored its epoch.
+            true => Ok(Control::Again),
+            false => Ok(Control::Event(Event::Restarted { epoch, at })),
+        }
+    }
+
+    /// Goes over to another waiters file if the new writer found the old one damaged and replaced it.
+    fn follow_waiters(&mut self) -> Result<(), Error> {
+        let path = self.channel.waiters_path();
+        let inode = |file: &File| file.metadata().map(|metadata| metadata.ino()).ok();
+        let attached = self.counted.as_ref().and_then(|counted| inode(&counted.file));
+        match channel::open(&path, true) {
+            Ok(named) if attached.is_some() && inode(&named) == attached => return Ok(()),
+            Ok(_) => {}
+            // The channel was ended meanwhile, so nobody looks at the file.
+            Err(Error::NoChannel { .. }) => return Ok(()),
+            // A reader that spins does without the file, as when it was opened.
+            Err(_) if self.wait == ReaderWait::Spin => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let was_stated = self.stated.take().is_some();
+        (self.waiters, self.counted) = attach(&self.channel, &self.ring, self.wait)?;
+        if was_stated {
+            self.state_position()?;
+        }
+        Ok(())
     }
 
     /// Checks whether the writer lives, and states the position.
@@ -547,6 +572,18 @@ fn sleep_on(readers: &[&mut Reader], timeout_ns: u64) {
     match raised.is_empty() {
         true => std::thread::sleep(Duration::from_nanos(timeout_ns)),
         false => WriteMap::sleep_any(&raised, bell::FLAG, timeout_ns),
+    }
+}
+
+/// Opens the waiters file, unless the reader only spins, and takes the lock by which the writer counts the reader.
+fn attach(
+    channel: &Channel,
+    ring: &ReadMap,
+    wait: ReaderWait,
+) -> Result<(Option<WriteMap>, Option<CountedLock>), Error> {
+    match wait {
+        ReaderWait::Spin => Ok((None, take_place(channel).ok().flatten())),
+        _ => Ok((open_waiters(channel, ring)?, take_place(channel)?)),
     }
 }
 

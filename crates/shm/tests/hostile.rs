@@ -150,6 +150,30 @@ fn a_writer_whose_files_are_cut_and_made_longer_again_gets_an_error() {
     }
 }
 
+/// The next writer replaces a damaged waiters file. Readers that were attached to it go over to the new one, so they are
+/// woken, counted and waited for.
+#[test]
+fn readers_follow_to_a_waiters_file_that_a_new_writer_has_made() {
+    for wait in [ReaderWait::Block, ReaderWait::Spin] {
+        let scene = Scene::new("new-waiters", 8);
+        let writer = scene.writer();
+        let mut reader = scene.reader(Start::Now, wait);
+        assert!(reader.state_position().unwrap());
+        assert_eq!(writer.readers().unwrap(), 1);
+        overwrite(&scene, "waiters", 0, 0);
+        drop(writer);
+        let mut writer = scene.writer();
+        assert!(matches!(reader.poll().unwrap(), Some(Event::Restarted { .. })));
+        assert_eq!(writer.readers().unwrap(), 1);
+        while writer.has_room().unwrap() {
+            writer.publish(b"").unwrap();
+        }
+        assert_eq!(writer.next_seq_num(), 8, "its position is seen");
+        drop(reader);
+        assert_eq!(writer.readers().unwrap(), 0);
+    }
+}
+
 #[test]
 fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     let scene = Scene::new("cut-waiters", 8);
