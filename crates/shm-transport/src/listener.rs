@@ -1,9 +1,9 @@
 //! A reader with its own thread, which passes samples to a listener.
 
 use crate::error::Error;
-use crate::reader::{SharedSources, ShmRawReader};
+use crate::reader::ShmRawReader;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{Listener, RawReader, RawSample};
@@ -14,7 +14,8 @@ const PIECE: Duration = Duration::from_millis(20);
 /// Passes samples to a listener until it is dropped.
 #[derive(Debug)]
 pub struct ShmListener {
-    sources: SharedSources,
+    /// Writers that match. The thread holds the lock of its channels while it waits, so it publishes their number.
+    matched: Arc<AtomicU32>,
     is_ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -24,21 +25,33 @@ impl ShmListener {
         mut reader: ShmRawReader,
         mut on_sample: impl FnMut(&RawSample<'_>) + Send + 'static,
     ) -> Result<Self, Error> {
-        let sources = reader.sources().clone();
+        let matched = Arc::new(AtomicU32::new(reader.matched()?));
         let is_ended = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&is_ended);
+        let (flag, count) = (Arc::clone(&is_ended), Arc::clone(&matched));
         let thread = std::thread::spawn(move || {
+            let mut samples = 0_u8;
             while !flag.load(Ordering::Relaxed) {
                 match reader.take() {
-                    Ok(Some(sample)) => on_sample(&sample),
-                    Ok(None) => drop(reader.wait(PIECE)),
+                    Ok(Some(sample)) => {
+                        on_sample(&sample);
+                        samples = samples.wrapping_add(1);
+                    }
+                    Ok(None) => {
+                        drop(reader.wait(PIECE));
+                        samples = 0;
+                    }
                     // A damaged channel is skipped from now on. Its remaining samples are lost, which sequence numbers
                     // show.
                     Err(_) => std::thread::sleep(PIECE),
                 }
+                if samples == 0
+                    && let Ok(writers) = reader.matched()
+                {
+                    count.store(writers, Ordering::Relaxed);
+                }
             }
         });
-        Ok(Self { sources, is_ended, thread: Some(thread) })
+        Ok(Self { matched, is_ended, thread: Some(thread) })
     }
 }
 
@@ -57,7 +70,7 @@ impl Listener for ShmListener {
     }
 
     fn matched(&self) -> Result<u32, Error> {
-        Ok(self.sources.lock().matched() as u32)
+        Ok(self.matched.load(Ordering::Relaxed))
     }
 }
 

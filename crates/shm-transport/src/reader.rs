@@ -16,7 +16,8 @@ const TICK: Duration = Duration::from_millis(5);
 /// Reads the bytes of samples of one type from one topic.
 #[derive(Debug)]
 pub struct ShmRawReader {
-    sources: SharedSources,
+    /// Index in the list of readers that [`wait_set::wait`] takes, and the channels.
+    sources: (usize, SharedSources),
     bytes: Vec<u8>,
     encoding: Encoding,
 }
@@ -26,6 +27,11 @@ pub struct ShmRawReader {
 pub struct SharedSources(Arc<Mutex<Sources>>);
 
 impl SharedSources {
+    /// Returns a number that orders all readers of this process.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     pub fn lock(&self) -> MutexGuard<'_, Sources> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,11 +56,11 @@ impl ShmRawReader {
             qos.history == History::KeepAll,
         )?;
         let sources = SharedSources(Arc::new(Mutex::new(sources)));
-        Ok(Self { sources, bytes: Vec::new(), encoding: of.encoding })
+        Ok(Self { sources: (0, sources), bytes: Vec::new(), encoding: of.encoding })
     }
 
     pub(crate) fn sources(&self) -> &SharedSources {
-        &self.sources
+        &self.sources.1
     }
 }
 
@@ -62,7 +68,7 @@ impl RawReader for ShmRawReader {
     type Error = Error;
 
     fn take(&mut self) -> Result<Option<RawSample<'_>>, Error> {
-        let mut sources = self.sources.lock();
+        let mut sources = self.sources.1.lock();
         if !sources.take()? {
             return Ok(None);
         }
@@ -81,7 +87,7 @@ impl RawReader for ShmRawReader {
     fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, Error> {
         let begun = Instant::now();
         loop {
-            self.sources.lock().scan(0)?;
+            self.sources.1.lock().scan(0)?;
             if self.matched()? >= count {
                 return Ok(true);
             }
@@ -93,26 +99,26 @@ impl RawReader for ShmRawReader {
     }
 
     fn matched(&self) -> Result<u32, Error> {
-        let mut sources = self.sources.lock();
+        let mut sources = self.sources.1.lock();
         sources.scan_when_due()?;
         Ok(sources.matched() as u32)
     }
 
     fn publishers(&self) -> Result<Vec<ParticipantId>, Error> {
-        let mut sources = self.sources.lock();
+        let mut sources = self.sources.1.lock();
         sources.scan_when_due()?;
         Ok(sources.publishers())
     }
 
     fn take_refusals(&mut self) -> Vec<String> {
-        self.sources.lock().take_refusals()
+        self.sources.1.lock().take_refusals()
     }
 
     fn has_stale_keys(&self) -> bool {
-        self.sources.lock().has_stale_keys()
+        self.sources.1.lock().has_stale_keys()
     }
 
     fn lost(&self) -> Result<u64, Error> {
-        Ok(self.sources.lock().lost())
+        Ok(self.sources.1.lock().lost())
     }
 }

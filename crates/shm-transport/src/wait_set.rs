@@ -10,16 +10,23 @@ use tickwire_shm::Reader;
 /// Longest single wait; new writers are looked for after each one.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// Waits for several readers at once.
+/// Waits for several readers at once. A reader that is attached twice keeps its first index.
 #[derive(Debug, Default)]
-pub struct ShmWaitSet(Vec<SharedSources>);
+pub struct ShmWaitSet(Vec<(usize, SharedSources)>);
 
 impl WaitSet<ShmRawReader> for ShmWaitSet {
     type Error = Error;
 
     fn attach(&mut self, reader: &ShmRawReader) -> Result<usize, Error> {
-        self.0.push(reader.sources().clone());
-        Ok(self.0.len() - 1)
+        let (address, index) = (reader.sources().address(), self.0.len());
+        // All sets lock their readers in the same order, so two sets never wait for each other.
+        match self.0.binary_search_by_key(&address, |(_, sources)| sources.address()) {
+            Ok(at) => Ok(self.0[at].0),
+            Err(at) => {
+                self.0.insert(at, (index, reader.sources().clone()));
+                Ok(index)
+            }
+        }
     }
 
     fn wait(&mut self, ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
@@ -27,21 +34,27 @@ impl WaitSet<ShmRawReader> for ShmWaitSet {
     }
 }
 
-/// Waits until at least one of these has a sample to take, and puts the indexes of those that have one into `ready`.
-pub fn wait(all: &[SharedSources], ready: &mut Vec<usize>, timeout: Duration) -> Result<(), Error> {
+/// Waits until at least one of these has a sample to take, and puts the indexes of those that have one into `ready`. They
+/// are in the order of their addresses.
+pub fn wait(
+    all: &[(usize, SharedSources)],
+    ready: &mut Vec<usize>,
+    timeout: Duration,
+) -> Result<(), Error> {
     ready.clear();
     let begun = Instant::now();
     loop {
-        let mut locked: Vec<_> = all.iter().map(SharedSources::lock).collect();
-        for (index, sources) in locked.iter_mut().enumerate() {
+        let mut locked: Vec<_> = all.iter().map(|(_, sources)| sources.lock()).collect();
+        for ((index, _), sources) in all.iter().zip(&mut locked) {
             // Look for new channels even if other readers keep ending the wait early.
             sources.scan_when_due()?;
             if sources.has_event() {
-                ready.push(index);
+                ready.push(*index);
             }
         }
         let left = timeout.saturating_sub(begun.elapsed());
         if !ready.is_empty() || left.is_zero() {
+            ready.sort_unstable();
             return Ok(());
         }
         let mut readers: Vec<&mut Reader> =

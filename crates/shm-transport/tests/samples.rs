@@ -499,6 +499,51 @@ fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_c
     }
 }
 
+/// Wait sets may share readers, and have them in any order.
+#[test]
+fn readers_may_be_attached_twice_and_to_several_wait_sets() {
+    let scene = Scene::new("attached");
+    let place = scene.join();
+    let [one, other] =
+        ["One", "Other"].map(|topic| place.reader::<Quote>(topic, &Qos::reliable()).unwrap());
+    let mut set = place.wait_set().unwrap();
+    let index = set.attach(one.raw()).unwrap();
+    assert_eq!(set.attach(one.raw()).unwrap(), index, "it is there already");
+    assert_ne!(set.attach(other.raw()).unwrap(), index);
+    let mut reversed = place.wait_set().unwrap();
+    reversed.attach(other.raw()).unwrap();
+    reversed.attach(one.raw()).unwrap();
+    let (over, is_over) = channel();
+    std::thread::spawn(move || {
+        std::thread::scope(|scope| {
+            for set in [&mut set, &mut reversed] {
+                scope.spawn(move || {
+                    for _ in 0..300 {
+                        set.wait(&mut Vec::new(), Duration::from_micros(100)).unwrap();
+                    }
+                });
+            }
+        });
+        over.send(()).unwrap();
+    });
+    assert_eq!(is_over.recv_timeout(SECOND), Ok(()), "the sets wait for each other");
+}
+
+#[test]
+fn a_listener_tells_how_many_writers_it_has_without_waiting_for_samples() {
+    let scene = Scene::new("listener-matched");
+    let place = scene.join();
+    let listener = place.listen::<Quote>("Quote", &Qos::reliable(), |_| {}).unwrap();
+    let begun = Instant::now();
+    for _ in 0..100 {
+        assert_eq!(listener.matched().unwrap(), 0);
+    }
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    let writer = place.writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    assert!(listener.wait_matched(1, SECOND).unwrap());
+    drop(writer);
+}
+
 /// A publisher that starts while the subscriber is busy with another is found, even if its samples arrive before it is
 /// seen.
 #[test]
