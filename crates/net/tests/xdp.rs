@@ -174,7 +174,7 @@ fn an_interface_has_one_such_receiver_and_nothing_stays_behind() {
         let receiver = Receiver::open(endpoint(), options(None)).unwrap();
         let error = Receiver::open(endpoint(), options(None)).unwrap_err();
         assert_eq!(error.action, Action::Redirect);
-        assert!(error.to_string().contains("is another one there?"), "{error}");
+        assert!(error.to_string().contains("lines A and B need an interface each"), "{error}");
         drop(receiver);
         Receiver::open(endpoint(), options(None)).unwrap();
     });

@@ -94,6 +94,17 @@ pub struct XdpPackets {
     refused: u64,
 }
 
+/// Returns what could not be done, with the cause if the interface has a program.
+fn attach_failure(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => {
+            "attach the XDP program: the interface already receives by AF_XDP for another endpoint of this process (lines A \
+             and B need an interface each) or for another program"
+        }
+        _ => "attach the XDP program",
+    }
+}
+
 impl XdpPackets {
     /// Redirects the `wanted` packets at the interface with this index. `socket` receives the same
     /// endpoint.
@@ -121,7 +132,7 @@ impl XdpPackets {
             Some(mode) => attach(mode),
             None => attach(Mode::Driver).or_else(|_| attach(Mode::Generic)),
         }
-        .map_err(|error| told("attach the XDP program (is another one there?)", error))?;
+        .map_err(|error| told(attach_failure(&error), error))?;
         // Until its queue's socket is in the map, a packet continues to the ordinary socket.
         let queues = open_queues(interface, (frames, frame_bytes), mode)?;
         for (number, queue) in (0..).zip(&queues) {
