@@ -1,5 +1,6 @@
-//! Generates modules of captures beside the project, if there are any: their templates may not be
-//! part of the project. Only with the feature `captures`; without captures it does nothing.
+//! Generates modules of the captures that `.ci/fetch-captures` fetches, if they are there: their
+//! templates may not be part of the project. Only with the feature `captures`; without captures it
+//! does nothing.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_cme_2012, has_moex_forts)");
@@ -23,7 +24,7 @@ mod captures {
     pub fn generate() {
         let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("a build script"));
         for (name, ids) in CAPTURES {
-            let path = root.join("../../../shared/corpus").join(name).join("templates.xml");
+            let path = root.join("../../captures").join(name).join("templates.xml");
             println!("cargo::rerun-if-changed={}", path.display());
             let Ok(xml) = std::fs::read(&path) else { continue };
             match module(&xml, ids) {

@@ -62,7 +62,7 @@ impl Feed {
 
     /// Loads a capture of length-prefixed packets; `None` if the file does not exist.
     fn captured(name: &'static str) -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
         let file = folder.join(name).with_extension("bin");
         let bytes = std::fs::read(&file).ok()?;
         let xml = std::fs::read(file.with_file_name("templates.xml")).ok()?;

@@ -36,9 +36,10 @@ fn main() {
     own_vectors(&root.join("../../fast/testdata"), &mut sets);
     println!("cargo::rerun-if-env-changed={ALL_VARIABLE}");
     if std::env::var_os(ALL_VARIABLE).is_some() {
-        let shared = root.join("../../../../shared");
         shared_vectors(&tickwire_testing::vectors("fast.jsonl"), &mut sets);
-        corpora(&shared.join("corpus"), &mut sets);
+        for folder in ["../../../captures", "../../../../shared/corpus"] {
+            corpora(&root.join(folder), &mut sets);
+        }
     }
     println!("cargo::rerun-if-env-changed={SEEDS_VARIABLE}");
     let seeds = std::env::var(SEEDS_VARIABLE).ok();

@@ -1,5 +1,5 @@
 //! Prints nanoseconds per message and per entry of the generated decoders and encoders, beside
-//! those of the dynamic engine, on the captures beside the project.
+//! those of the dynamic engine, on the captures that `.ci/fetch-captures` fetches.
 //!
 //! `cargo run --release -p tickwire-fast-generated --example nanoseconds [CORPUS]`
 
@@ -65,7 +65,7 @@ fn least(mut pass: impl FnMut()) -> f64 {
 
 impl Corpus {
     fn read(name: &'static str, reset: ResetPolicy) -> Option<Self> {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../captures");
         let file = folder.join(name).with_extension("bin");
         let Ok(bytes) = std::fs::read(&file) else {
             println!("{name}: {} is not there, left out", file.display());

@@ -153,7 +153,7 @@ fn errors_have_lines() {
     }
 }
 
-/// The configuration of libtrading's reader beside the project: its captures become a channel.
+/// The configuration of libtrading's reader: its captures become a channel.
 #[test]
 fn a_readers_configuration_of_the_corpus() {
     let Some(path) = shared("corpus/moex_forts/moex_forts_2013.config.xml") else { return };

@@ -32,7 +32,7 @@ fn messages() -> Vec<(String, Vec<u8>)> {
     for name in ["nos", "er"] {
         match std::fs::read(folder.join(name).with_extension("fix")) {
             Ok(bytes) => messages.push((name.to_owned(), bytes)),
-            Err(_) => println!("skipped: {name}.fix is not beside the project"),
+            Err(_) => println!("skipped: {name}.fix is not there"),
         }
     }
     messages

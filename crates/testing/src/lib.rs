@@ -1,4 +1,4 @@
-//! Shared test utilities: files beside the project, skips, captures with length prefixes, hex,
+//! Shared test utilities: captures of real feeds, skips, captures with length prefixes, hex,
 //! choices of a seed or of a property test, template files made of them.
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
@@ -13,8 +13,8 @@
 //!
 //! assert_eq!(packets(&hex("00000002 c081 00000001 80")), [&[0xc0, 0x81][..], &[0x80]]);
 //!
-//! if let Some(path) = shared("corpus") {
-//!     println!("captures are in {}", path.display());
+//! if let Some(path) = shared("corpus/cme_2012") {
+//!     println!("the capture is in {}", path.display());
 //! }
 //! ```
 
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// The reason why a test is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Files that are not part of the project: captures and conformance cases in `../shared`.
+    /// Files that are not part of the project: captures, which `.ci/fetch-captures` fetches in part.
     Files,
     /// Third-party software or files that are rarely installed: Fast DDS, the Python package
     /// `cyclonedds`, FIX Orchestra.
@@ -78,45 +78,36 @@ pub fn skip(need: Need, why: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "SKIPPED: {why}");
 }
 
-/// Returns the path of a file or folder in `../shared`; skips and returns `None` if it does not
-/// exist.
+/// Returns the path of a file or folder that is not part of the project: `path` in `../shared`, or,
+/// if it begins with `corpus/`, in the folder `captures`, which `.ci/fetch-captures` fills. Skips
+/// and returns `None` if neither exists.
 ///
 /// # Panics
 /// As [`skip`].
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    if full.exists() {
-        return Some(full);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let fetched = path.strip_prefix("corpus/").map(|name| root.join("captures").join(name));
+    let found = [Some(root.join("../shared").join(path)), fetched]
+        .into_iter()
+        .flatten()
+        .find(|path| path.exists());
+    if found.is_none() {
+        skip(
+            Need::Files,
+            format_args!(
+                "{path} is neither in ../shared nor, as a capture, in captures: .ci/fetch-captures \
+                 fetches those that are public"
+            ),
+        );
     }
-    skip(Need::Files, format_args!("../shared/{path} does not exist"));
-    None
+    found
 }
 
 /// Returns the path of a file of conformance cases, one per line: `fast.jsonl` or `opra.jsonl` in
 /// this crate's folder `vectors`.
 pub fn vectors(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(file)
-}
-
-/// Returns the path of a public capture: `public` in the folder `captures`, which
-/// `.ci/fetch-captures` fills, or `beside` in `../shared`. Skips and returns `None` if neither
-/// exists.
-///
-/// # Panics
-/// As [`skip`].
-#[track_caller]
-pub fn capture(public: &str, beside: &str) -> Option<PathBuf> {
-    let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(public);
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(beside);
-    let found = [fetched, full].into_iter().find(|path| path.exists());
-    if found.is_none() {
-        skip(
-            Need::Files,
-            format_args!("captures/{public} does not exist: .ci/fetch-captures fetches it"),
-        );
-    }
-    found
 }
 
 /// Splits a file of packets, each with a length prefix of four bytes, highest first.

@@ -1,4 +1,4 @@
-//! Decodes the captures beside the project and compares the values with the expected ones.
+//! Decodes captures and compares the values with the expected ones.
 
 mod support;
 

@@ -169,6 +169,31 @@ fn a_capture_of_the_users_is_measured_and_counted() {
 }
 
 #[test]
+#[cfg(feature = "bench")]
+fn a_benchmark_that_measures_nothing_fails() {
+    let run = tickwire("bench fast --corpus made/simple --engine nosuch --time 0");
+    assert_eq!((run.status, run.out.as_str()), (2, ""));
+    assert!(
+        run.err.contains("--engine nosuch") && run.err.contains("dynamic-scalar"),
+        "{}",
+        run.err
+    );
+    let run = tickwire("bench fast --corpus nosuch --time 0");
+    assert_eq!((run.status, run.out.as_str()), (2, ""));
+    assert!(run.err.contains("cme_2012, moex_forts, made/simple"), "{}", run.err);
+    let empty = directory("decode_options_no_captures");
+    let run =
+        tickwire(&format!("bench fast --corpora {} --corpus =cme_2012 --time 0", empty.display()));
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    assert!(run.err.contains("cme_2012_sampleMD.bin does not exist"), "{}", run.err);
+    assert!(run.err.contains(".ci/fetch-captures"), "{}", run.err);
+    // The feed has none of the fields of the projection.
+    let run = tickwire("bench fast --corpus =made/simple --engine =projection --time 0");
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    assert!(run.err.contains("nothing was measured"), "{}", run.err);
+}
+
+#[test]
 fn elements_that_share_a_name_are_told_apart_by_their_numbers() {
     const SHARED: &str = r#"<templates><template name="T" id="1"><enum name="e">
         <element name="A"/><element name="A"/><element name="B"/></enum></template></templates>"#;

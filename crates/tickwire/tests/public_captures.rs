@@ -4,13 +4,11 @@ mod support;
 
 use sha2::{Digest, Sha256};
 use support::tickwire;
-use tickwire_testing::capture;
+use tickwire_testing::shared;
 
-/// A capture, with its names in `captures` and beside the project.
 struct Capture {
     folder: &'static str,
-    public: &'static str,
-    beside: &'static str,
+    name: &'static str,
     framing: &'static str,
     messages: usize,
     /// SHA-256 of the messages as JSON lines.
@@ -20,45 +18,42 @@ struct Capture {
 #[rustfmt::skip]
 const CAPTURES: [Capture; 5] = [
     Capture {
-        folder: "cme_2012", public: "sampleMD", beside: "cme_2012_sampleMD", framing: "cme", messages: 10_000,
+        folder: "cme_2012", name: "cme_2012_sampleMD", framing: "cme", messages: 10_000,
         digest: "de28fa9e76df50ed7921eef9cade88b5f42fdf53733b21232a3be9f40e0e4fff",
     },
     Capture {
-        folder: "moex_forts", public: "increment_a", beside: "moex_forts_2013.increment_a", framing: "moex-forts", messages: 16_202,
+        folder: "moex_forts", name: "moex_forts_2013.increment_a", framing: "moex-forts", messages: 16_202,
         digest: "bb448845d2f7330d3a71e330afd519221f696e3b7ab34b8be9bf07fd0f265a04",
     },
     Capture {
-        folder: "moex_forts", public: "increment_b", beside: "moex_forts_2013.increment_b", framing: "moex-forts", messages: 16_176,
+        folder: "moex_forts", name: "moex_forts_2013.increment_b", framing: "moex-forts", messages: 16_176,
         digest: "0f27632fe1d34e1626d2772cb07462adaa8193c499ce757946307e527605871b",
     },
     Capture {
-        folder: "moex_forts", public: "snapshot", beside: "moex_forts_2013.snapshot", framing: "moex-forts", messages: 18_628,
+        folder: "moex_forts", name: "moex_forts_2013.snapshot", framing: "moex-forts", messages: 18_628,
         digest: "bf6954c4ccb943e53d6a19fc293db244d4cd0c409ff015271874f2ad81bc8426",
     },
     Capture {
-        folder: "oci_complex", public: "complex30000", beside: "oci_complex30000", framing: "none", messages: 30_001,
+        folder: "oci_complex", name: "oci_complex30000", framing: "none", messages: 30_001,
         digest: "d66f0efb519ba3373f554c12ae4a0245aed097faa4446af36d22009424d73c9e",
     },
 ];
 
 #[test]
 fn every_value_of_public_captures_is_as_expected() {
-    for Capture { folder, public, beside, framing, messages, digest } in CAPTURES {
-        let of_folder = |public, beside| {
-            capture(&format!("{folder}/{public}"), &format!("corpus/{folder}/{beside}"))
-        };
-        let file = of_folder(format!("{public}.bin"), format!("{beside}.bin"));
-        let templates = of_folder("templates.xml".to_owned(), "templates.xml".to_owned());
+    for Capture { folder, name, framing, messages, digest } in CAPTURES {
+        let file = shared(&format!("corpus/{folder}/{name}.bin"));
+        let templates = shared(&format!("corpus/{folder}/templates.xml"));
         let (Some(file), Some(templates)) = (file, templates) else { continue };
         let run = tickwire(&format!(
             "decode -q {} -t {} --framing {framing} --input-format u32be --format jsonl",
             file.display(),
             templates.display()
         ));
-        assert_eq!((run.status, run.err.as_str()), (0, ""), "{public}");
-        assert_eq!(run.out.lines().count(), messages, "{public}");
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{name}");
+        assert_eq!(run.out.lines().count(), messages, "{name}");
         let found: String =
             Sha256::digest(&run.out).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(found, digest, "{public}: other values, or written in another form");
+        assert_eq!(found, digest, "{name}: other values, or written in another form");
     }
 }

@@ -75,7 +75,7 @@ pub struct Corpus {
     pub reset: tickwire_fast::ResetPolicy,
 }
 
-/// The captures of `../shared/corpus`, as its README describes them.
+/// The captures, which `tickwire_testing::shared` finds.
 pub const CORPORA: [Corpus; 10] = {
     use tickwire_fast::ResetPolicy::{Never, Packet, Template};
     const fn corpus(

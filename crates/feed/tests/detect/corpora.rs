@@ -1,4 +1,4 @@
-//! Captures beside the project, with the framing and reset policy that their README states.
+//! Captures, with their framing and reset policy.
 
 use tickwire_testing::shared;
 
@@ -48,15 +48,14 @@ pub const CORPORA: [Corpus; 10] = [
 impl Corpus {
     /// Returns its packets and templates; `None`, with a printed note, if it is missing.
     pub fn read(&self) -> Option<(Vec<Vec<u8>>, TemplateSet)> {
-        let folder = shared(&format!("corpus/{}", self.folder))?;
-        let file = folder.join(format!("{}.bin", self.name));
-        let bytes = std::fs::read(file).expect("a capture");
+        let file = shared(&format!("corpus/{}/{}.bin", self.folder, self.name))?;
+        let bytes = std::fs::read(&file).expect("a capture");
         let mut reader = CaptureReader::open(&bytes[..], CaptureOptions::new()).expect("opened");
         let mut packets = Vec::new();
         while let Some(packet) = reader.next_packet().expect("a packet") {
             packets.push(packet.bytes.to_vec());
         }
-        let xml = std::fs::read(folder.join("templates.xml")).expect("templates");
+        let xml = std::fs::read(file.with_file_name("templates.xml")).expect("templates");
         Some((packets, TemplateSet::parse_bytes(&xml).expect("templates")))
     }
 

@@ -1,4 +1,4 @@
-//! Corpora to decode: the captures beside the project, if they exist, and generated feeds.
+//! Corpora to decode: captures, if they exist, and generated feeds.
 
 use crate::console::tell;
 use crate::failure::Failure;
@@ -90,7 +90,25 @@ const KNOWN: [ShippedCapture; 7] = [
     known("moex_forts", "moex_forts/moex_forts_2013.increment_a.bin", 0, ResetPolicy::Template),
 ];
 
-/// The selected captures that exist in `folder`, and generated feeds.
+/// Generated feeds.
+fn made() -> impl Iterator<Item = (String, Options)> {
+    let own = [
+        ("simple", Options::simple()),
+        ("complex", Options::complex()),
+        ("cme", Options::cme(CmeShape::Average)),
+        ("random", Options { messages: RANDOM_MESSAGES, ..Options::random_cme() }),
+    ];
+    let shaped = FeedShape::ALL.map(|shape| (shape.name(), Options::shaped(shape)));
+    own.into_iter().chain(shaped).map(|(name, options)| (format!("made/{name}"), options))
+}
+
+/// Names of all captures and generated feeds.
+pub fn names() -> Vec<String> {
+    let captures = KNOWN.iter().map(|known| known.name.to_owned());
+    captures.chain(made().map(|(name, _)| name)).collect()
+}
+
+/// The selected captures that exist in `folder`, and generated feeds. Fails if there is none.
 pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, Failure> {
     let mut corpora = Vec::new();
     for known in KNOWN.iter().filter(|known| wanted(known.name)) {
@@ -98,25 +116,15 @@ pub fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Corpus>, 
         if capture.exists() {
             corpora.push(Corpus::read(known, &capture)?);
         } else {
-            tell!("tickwire: {} does not exist: skipped", capture.display());
+            tell!("tickwire: {} skipped: {} does not exist", known.name, capture.display());
         }
     }
-    let made = [
-        ("made/simple", Options::simple()),
-        ("made/complex", Options::complex()),
-        ("made/cme", Options::cme(CmeShape::Average)),
-        ("made/random", Options { messages: RANDOM_MESSAGES, ..Options::random_cme() }),
-    ];
-    for (name, options) in made {
-        if wanted(name) {
-            corpora.push(Corpus::make_up(name, &options)?);
-        }
+    for (name, options) in made().filter(|(name, _)| wanted(name)) {
+        corpora.push(Corpus::make_up(&name, &options)?);
     }
-    for shape in FeedShape::ALL {
-        let name = format!("made/{}", shape.name());
-        if wanted(&name) {
-            corpora.push(Corpus::make_up(&name, &Options::shaped(shape))?);
-        }
+    if corpora.is_empty() {
+        let why = "no selected capture exists; .ci/fetch-captures of the source tree fetches those that are public";
+        return Err(Failure::Data(format!("{}: {why}", folder.display())));
     }
     Ok(corpora)
 }

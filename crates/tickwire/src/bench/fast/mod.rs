@@ -33,8 +33,8 @@ use tickwire_feed::capture::Format;
 /// cache.
 #[derive(Debug, Args)]
 pub struct FastArgs {
-    /// Folder of captures, with one subfolder per feed
-    #[arg(long, value_name = "FOLDER", default_value = "../shared/corpus")]
+    /// Folder of captures, with one subfolder per feed; .ci/fetch-captures of the source tree fills the default
+    #[arg(long, value_name = "FOLDER", default_value = "captures")]
     corpora: PathBuf,
     /// Measure this capture, not the corpora; -t names its templates
     #[arg(short, long, value_name = "FILE", requires = "templates")]
@@ -94,6 +94,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     if args.instructions {
         counted::check_valgrind()?;
     }
+    args.check_engine()?;
     let corpora = args.all_corpora()?;
     let decoded = decoded(args, &corpora)?;
     let (labels, mut passes) = prepare(args, &corpora, &decoded)?;
@@ -114,6 +115,10 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
     if let Some(folder) = &args.peers {
         rows.extend(peer_rows(folder, &corpora, |name| is_wanted(args.engine.as_ref(), name)));
     }
+    if rows.is_empty() {
+        let why = "nothing was measured: no selected engine decodes the selected feeds";
+        return Err(Failure::Data(why.to_owned()));
+    }
     rows.sort_by_key(|row| corpora.iter().position(|corpus| corpus.name == row.corpus.name));
     if let Some(path) = &args.plot {
         let mut out = files::create(Some(path))?;
@@ -130,6 +135,15 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
 }
 
 impl FastArgs {
+    /// Refuses a filter that no engine passes.
+    fn check_engine(&self) -> Result<(), Failure> {
+        let decoders = Engine::ALL.iter().map(|engine| engine.name());
+        let encoders = Encoding::ALL.iter().map(|encoding| encoding.name());
+        let peers = peers::ALL.iter().filter(|_| self.peers.is_some()).map(|peer| peer.name);
+        let names: Vec<&str> = decoders.chain(encoders).chain(peers).collect();
+        check_filter("engine", self.engine.as_ref(), &names)
+    }
+
     /// The named capture, or all existing captures that pass the filter.
     fn all_corpora(&self) -> Result<Vec<Corpus>, Failure> {
         match &self.file {
@@ -140,8 +154,28 @@ impl FastArgs {
             None if self.templates.is_any() => Err(Failure::Usage(
                 "--templates are those of a capture: name it with --file".to_owned(),
             )),
-            None => corpus::all(&self.corpora, |name| is_wanted(self.corpus.as_ref(), name)),
+            None => {
+                check_filter("corpus", self.corpus.as_ref(), &corpus::names())?;
+                corpus::all(&self.corpora, |name| is_wanted(self.corpus.as_ref(), name))
+            }
         }
+    }
+}
+
+/// Refuses a filter that none of the names passes; the error lists them.
+fn check_filter<S: AsRef<str>>(
+    option: &str,
+    filter: Option<&String>,
+    names: &[S],
+) -> Result<(), Failure> {
+    match filter {
+        Some(text) if !names.iter().any(|name| is_wanted(filter, name.as_ref())) => {
+            let expected = names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+            Err(Failure::Usage(format!(
+                "--{option} {text}: no name matches; expected one of {expected}"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
