@@ -6,9 +6,10 @@ use arrow_array::types::Int16Type;
 use arrow_array::{
     ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
     RecordBatchOptions, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    new_null_array,
 };
 use arrow_ipc::reader::FileReader;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -271,5 +272,60 @@ fn columns_of_another_type_are_refused() {
         let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
         let error = writer.write(&batch).unwrap_err().to_string();
         assert!(error.contains("Int32"), "{wanted}: {error}");
+    }
+}
+
+#[test]
+fn columns_without_a_value_are_read_back() {
+    let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let types = [
+        DataType::Binary,
+        DataType::Boolean,
+        DataType::Date32,
+        DataType::Decimal128(38, 18),
+        DataType::Float64,
+        DataType::Int64,
+        DataType::Time64(TimeUnit::Nanosecond),
+        DataType::UInt8,
+        DataType::Utf8,
+        utc,
+    ];
+    let fields = types.iter().enumerate();
+    let fields = fields.map(|(at, kind)| Field::new(format!("c{at}"), kind.clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let nulls = |rows: usize| {
+        let columns = types.iter().map(|kind| new_null_array(kind, rows)).collect();
+        RecordBatch::try_new(schema.clone(), columns).unwrap()
+    };
+    let ones = {
+        let one = Int64Array::from(vec![Some(1), None]);
+        let of = |kind: &DataType| match kind {
+            DataType::Int64 => Arc::new(one.clone()) as ArrayRef,
+            kind => new_null_array(kind, 2),
+        };
+        RecordBatch::try_new(schema.clone(), types.iter().map(of).collect()).unwrap()
+    };
+    // The second row group begins in the last batch; a value may follow the nulls.
+    for batches in [
+        vec![nulls(1)],
+        vec![nulls(8_192), nulls(3)],
+        vec![nulls(8_192), ones.clone(), nulls(9)],
+        vec![nulls(1 << 20), nulls(1), ones],
+    ] {
+        let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        let file = writer.finish().unwrap();
+        let (_, found) = read(file.clone());
+        let found = arrow_select::concat::concat_batches(&schema, &found).unwrap();
+        let all = arrow_select::concat::concat_batches(&schema, &batches).unwrap();
+        assert_eq!(found, all);
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+        let group = reader.metadata().row_group(0);
+        for column in group.columns().iter().filter(|column| column.column_path().string() != "c5")
+        {
+            let nulls = column.statistics().and_then(|statistics| statistics.null_count_opt());
+            assert_eq!(nulls, Some(group.num_rows() as u64), "{:?}", column.column_path());
+            assert!(column.compressed_size() < 50, "{:?}", column.column_path());
+        }
     }
 }

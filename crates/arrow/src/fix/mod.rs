@@ -17,6 +17,7 @@ use rows::Rows;
 use std::fmt;
 use std::sync::Arc;
 use tickwire_fix::{Dictionary, Message, Tag};
+use values::NullArrays;
 
 /// Selects the columns of a message type.
 #[derive(Clone, Copy)]
@@ -69,6 +70,7 @@ pub struct MessageBuilder {
     places: Places,
     rows: Rows,
     other: Other,
+    nulls: NullArrays,
     bytes: usize,
 }
 
@@ -93,8 +95,8 @@ impl MessageBuilder {
         fields.push(Other::field());
         let metadata = [("tickwire.msg_type".to_owned(), message.msg_type().to_owned())];
         let schema = Schema::new(fields).with_metadata(metadata);
-        let (places, other) = (Places::default(), Other::default());
-        Ok(Self { schema: Arc::new(schema), places, rows, other, bytes: 0 })
+        let (places, other, nulls) = (Places::default(), Other::default(), NullArrays::default());
+        Ok(Self { schema: Arc::new(schema), places, rows, other, nulls, bytes: 0 })
     }
 
     /// Returns names and types of the columns.
@@ -128,7 +130,7 @@ impl MessageBuilder {
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.bytes = 0;
         let mut columns: Vec<ArrayRef> = self.places.finish();
-        columns.extend(self.rows.finish()?);
+        columns.extend(self.rows.finish(&mut self.nulls)?);
         columns.push(self.other.finish()?);
         RecordBatch::try_new(self.schema.clone(), columns)
     }

@@ -2,7 +2,7 @@
 
 use super::MessageTable;
 use super::other::{Other, offsets};
-use super::values::Column;
+use super::values::{Column, NullArrays};
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
@@ -166,13 +166,13 @@ impl Rows {
     }
 
     /// Returns the columns of all rows and empties them.
-    pub fn finish(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
+    pub fn finish(&mut self, nulls: &mut NullArrays) -> Result<Vec<ArrayRef>, ArrowError> {
         let len = std::mem::take(&mut self.len);
         let mut arrays = Vec::with_capacity(self.order.len());
         for goal in &self.order {
             arrays.push(match *goal {
-                Goal::Column(at) => self.columns[usize::from(at)].finish(len)?,
-                Goal::Group(at) => self.groups[usize::from(at)].finish(len)?,
+                Goal::Column(at) => self.columns[usize::from(at)].finish(len, nulls)?,
+                Goal::Group(at) => self.groups[usize::from(at)].finish(len, nulls)?,
                 _ => continue,
             });
         }
@@ -274,16 +274,16 @@ impl Group {
         self.ends.extend(std::iter::repeat_n(entries as i32, missing));
     }
 
-    fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+    fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Result<ArrayRef, ArrowError> {
         if let Shape::Count(count) = &mut self.shape {
-            return count.finish(rows);
+            return count.finish(rows, nulls);
         }
         let len = self.entries.len;
         self.pad(rows, len);
         let fields = Fields::from(self.entries.fields());
         let ends = std::mem::replace(&mut self.ends, vec![0]);
         let valid = NullBuffer::new(self.valid.finish());
-        let entries = StructArray::try_new(fields.clone(), self.entries.finish()?, None)?;
+        let entries = StructArray::try_new(fields.clone(), self.entries.finish(nulls)?, None)?;
         let item = item(fields);
         Ok(Arc::new(ListArray::try_new(item, offsets(ends)?, Arc::new(entries), Some(valid))?))
     }

@@ -8,7 +8,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType,
     TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, new_null_array};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, new_null_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use std::sync::Arc;
@@ -196,9 +196,9 @@ impl Column {
     }
 
     /// Returns the values of all rows and empties the column.
-    pub fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+    pub fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Result<ArrayRef, ArrowError> {
         if self.len == 0 {
-            return Ok(new_null_array(&self.data_type(), rows));
+            return Ok(nulls.take(&self.data_type(), rows));
         }
         self.pad(rows);
         self.len = 0;
@@ -228,6 +228,25 @@ impl Column {
                 Arc::new(array.with_timezone("UTC"))
             }
         })
+    }
+}
+
+/// The columns without a value, which share one array per type: most fields of a dictionary are absent in most
+/// batches, and the nulls of a decimal column of 8,192 rows take 128 KiB.
+#[derive(Default)]
+pub struct NullArrays(Vec<ArrayRef>);
+
+impl NullArrays {
+    fn take(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
+        let known = self.0.iter().position(|array| array.data_type() == data_type);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(new_null_array(data_type, rows));
+            self.0.len() - 1
+        });
+        if self.0[at].len() < rows {
+            self.0[at] = new_null_array(data_type, rows);
+        }
+        self.0[at].slice(0, rows)
     }
 }
 
