@@ -35,7 +35,7 @@ pub(crate) fn fields(numbers: PacketNumbers) -> Vec<Field> {
     all.map(|(name, data_type)| Field::new(name, data_type, true)).collect()
 }
 
-/// A dictionary column of few distinct texts, run-length encoded.
+/// A column of few distinct texts, kept as run lengths until the batch is taken.
 struct Texts {
     /// Index of the text in `known`, and the number of rows of the run.
     runs: Vec<(Option<u32>, usize)>,

@@ -338,16 +338,25 @@ fn a_capture_that_fails_keeps_no_other_from_being_exported() {
     let good = file(&d, "good.bin", &u32be(&[TICK]));
     let also = file(&d, "also.bin", &u32be(&[TICK]));
     let out = d.join("out");
-    // An empty file is wrong data, and status 1 is that of the last failure.
+    // An empty file is wrong data: status 1. A file that cannot be written is status 2.
     let bad = file(&d, "bad.bin", &[]);
     std::fs::create_dir_all(out.join("Tick")).expect("a directory");
     std::fs::write(out.join("Tick/good.bin.parquet"), "of somebody").expect("written");
-    let run = tickwire(&format!(
-        "export {good} {bad} {also} -t {templates} --reset packet -o {}",
-        out.display()
-    ));
-    assert_eq!(run.status, 1, "{}", run.err);
-    assert!(run.err.contains("good.bin.parquet: it exists"), "{}", run.err);
+    // The status does not depend on the order.
+    for captures in [[&good, &bad, &also], [&also, &bad, &good], [&bad, &good, &also]] {
+        let _ = std::fs::remove_file(out.join("manifest.json"));
+        let _ = std::fs::remove_file(out.join("Tick/also.bin.parquet"));
+        let run = tickwire(&format!(
+            "export {} {} {} -t {templates} --reset packet -o {} --threads 2",
+            captures[0],
+            captures[1],
+            captures[2],
+            out.display()
+        ));
+        assert_eq!(run.status, 2, "{}", run.err);
+        assert!(run.err.contains("good.bin.parquet: it exists"), "{}", run.err);
+        assert!(run.err.contains("bad.bin: not exported: "), "{}", run.err);
+    }
     assert_eq!(std::fs::read(out.join("Tick/good.bin.parquet")).expect("a file"), b"of somebody");
     assert_eq!(read(&out.join("Tick/also.bin.parquet"))[0].num_rows(), 1);
     assert!(manifest(&out)["captures"].get("also.bin").is_some());

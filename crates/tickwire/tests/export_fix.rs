@@ -47,6 +47,15 @@ fn texts(batch: &RecordBatch, name: &str) -> Vec<String> {
     column.iter().flatten().map(str::to_owned).collect()
 }
 
+/// Metadata of a table.
+fn metadata(path: &Path) -> Vec<(String, String)> {
+    let file = File::open(path).expect("a file");
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("a Parquet file");
+    let mut found: Vec<_> = reader.schema().metadata().clone().into_iter().collect();
+    found.sort();
+    found
+}
+
 fn manifest(directory: &Path) -> Value {
     let text = fs::read_to_string(directory.join("manifest.json")).expect("a manifest");
     serde_json::from_str(&text).expect("JSON")
@@ -261,4 +270,30 @@ fn tables_are_below_the_directory_whatever_their_messages_are_named() {
         assert_eq!(read(&out.join(table).join("a.log.parquet")).num_rows(), 1, "{table}");
     }
     assert!(!d.join("x").exists());
+}
+
+#[test]
+fn tables_name_their_input_and_dictionary() {
+    let d = directory("export_fix_metadata");
+    let text = log(1) + "8=FIX.4.4|9=5|35=0|10=000|\n";
+    let log = file(&d, "a.log", text.as_bytes());
+    let own = file(&d, "d.xml", dictionary(&["One"]).as_bytes());
+    for (options, table, keys) in [
+        ("", "NewOrderSingle", &["begin_string", "input_sha256", "msg_type", "version"][..]),
+        ("", "errors", &["begin_string", "input_sha256", "version"]),
+        ("-d OWN", "Order", &["dictionary_sha256", "input_sha256", "msg_type", "version"]),
+        (
+            "-d OWN --session FIXT11",
+            "errors",
+            &["dictionary_sha256", "input_sha256", "session_sha256", "version"],
+        ),
+    ] {
+        let (out, options) = (d.join("out"), options.replace("OWN", &own));
+        let run = tickwire(&format!("export --fix {log} {options} --force -o {}", out.display()));
+        assert_eq!(run.status, 1, "{}", run.err);
+        let found = metadata(&out.join(table).join("a.log.parquet"));
+        let found: Vec<&str> =
+            found.iter().map(|(key, _)| key.trim_start_matches("tickwire.")).collect();
+        assert_eq!(found, keys, "{table} {options}");
+    }
 }

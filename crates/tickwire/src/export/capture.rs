@@ -115,7 +115,8 @@ impl Job<'_> {
         let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
         let digest = sha256(capture, &progress)?;
         drop(progress);
-        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let mut metadata = self.table.metadata.clone();
+        metadata.push(("tickwire.input_sha256".to_owned(), digest.clone()));
         let is_file = matches!(target, Target::File { .. });
         let mut tables = Tables::new(&self.program, &self.table, TableFiles::new(target, metadata));
         if is_file {

@@ -80,13 +80,20 @@ impl Directory<'_> {
         if is_none_selected {
             outcome = Outcome::Flawed;
         }
-        let last = failures.pop();
+        if failures.is_empty() {
+            return Ok(outcome);
+        }
+        // In the order of the captures, whichever thread was done first. The status is 2 if any file cannot be
+        // read or written.
+        failures.sort_by_key(|(capture, _)| captures.iter().position(|other| other == capture));
+        let worst = failures.iter().position(|(_, failure)| matches!(failure, Failure::Usage(_)));
+        let (_, worst) = failures.remove(worst.unwrap_or_default());
         for (capture, failure) in failures {
-            if let Failure::Data(text) | Failure::Usage(text) = failure {
+            if let Some(text) = failure.text() {
                 tell!("{}: not exported: {text}", capture.display());
             }
         }
-        last.map_or(Ok(outcome), |(_, failure)| Err(failure))
+        Err(worst)
     }
 
     /// Exports captures on several threads and passes on each result when it is ready.

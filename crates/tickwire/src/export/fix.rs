@@ -36,6 +36,8 @@ pub struct FixJob<'d> {
     /// Values of MsgType that are exported; all by default.
     pub msg_types: Option<BTreeSet<Vec<u8>>>,
     pub decimals: Decimals,
+    /// Metadata of every table: the dictionaries.
+    pub metadata: Vec<(String, String)>,
 }
 
 impl FixJob<'_> {
@@ -64,7 +66,8 @@ impl FixJob<'_> {
         let state = State::of(log)?;
         let progress = |log| if shows_progress { Progress::of(log) } else { Progress::none() };
         let digest = sha256(log, &progress(log))?;
-        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let mut metadata = self.metadata.clone();
+        metadata.push(("tickwire.input_sha256".to_owned(), digest.clone()));
         let mut tables = Tables {
             job: self,
             name: &name,

@@ -41,7 +41,20 @@ impl ExportArgs {
                 wanted.iter().map(|wanted| msg_type(names, wanted)).collect::<Result<_, _>>()?,
             ),
         };
+        let digests = ["tickwire.dictionary_sha256", "tickwire.session_sha256"]
+            .into_iter()
+            .zip(&dictionaries);
+        let mut metadata: Vec<(String, String)> =
+            digests.map(|(key, digest)| (key.to_owned(), digest.clone())).collect();
+        let version = [
+            ("tickwire.begin_string", begin_string.as_deref().map(String::from_utf8_lossy)),
+            ("tickwire.application_version", application_version.as_deref().map(Into::into)),
+        ];
+        for (key, value) in version {
+            metadata.extend(value.map(|value| (key.to_owned(), value.into_owned())));
+        }
         let job = FixJob {
+            metadata,
             names,
             tables: message_tables(names),
             begin_string,

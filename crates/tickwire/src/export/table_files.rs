@@ -87,7 +87,8 @@ struct Partitions {
 }
 
 impl TableFiles {
-    pub fn new(target: Target, metadata: Vec<(String, String)>) -> Self {
+    pub fn new(target: Target, mut metadata: Vec<(String, String)>) -> Self {
+        metadata.push(("tickwire.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
         let errors = ErrorsBuilder::new();
         Self { target, metadata, tables: Vec::new(), errors, lost: 0, errors_table: None }
     }
