@@ -15,7 +15,8 @@ import tickwire
 from needs import skip
 
 ROOT = Path(__file__).resolve().parents[3]
-CORPUS = ROOT.parent / "shared" / "corpus"
+# Files beside the project, and those that .ci/fetch-captures fetches.
+FOLDERS = [ROOT.parent / "shared" / "corpus", ROOT / "captures"]
 
 CAPTURES = [
     ("cme_2012/cme_2012_sampleMD", "cme"),
@@ -31,10 +32,16 @@ CAPTURES = [
 ]
 
 
+def corpus(name: str) -> Path:
+    """Path of a file; skips the test if it is not there."""
+    found = [folder / name for folder in FOLDERS if (folder / name).exists()]
+    if not found:
+        skip("files", f"{name} is not there: .ci/fetch-captures fetches public captures")
+    return found[0]
+
+
 def opened(name: str, framing: str) -> tickwire.Capture:
-    path = CORPUS / f"{name}.bin"
-    if not path.exists():
-        skip("files", f"{path} does not exist")
+    path = corpus(f"{name}.bin")
     return tickwire.open(path, path.with_name("templates.xml"), framing=framing, input_format="u32be")
 
 
@@ -42,7 +49,7 @@ def opened(name: str, framing: str) -> tickwire.Capture:
 def test_every_message_is_as_expected(name: str, framing: str) -> None:
     capture = opened(name, framing)
     count = 0
-    with gzip.open(CORPUS / f"{name}.expected.jsonl.gz", "rt") as lines:
+    with gzip.open(corpus(f"{name}.expected.jsonl.gz"), "rt") as lines:
         for message, line in zip(capture, lines, strict=True):
             expected = json.loads(line)
             got = (message.packet, message.id, message.template, message.to_dict())
@@ -91,7 +98,7 @@ HEADER = ["pkt", "off", "time", "seq_num", "source", "destination", "line"]
 def rows_of(name: str) -> dict[str, list[dict[str, object]]]:
     """The expected rows of each template."""
     expected: dict[str, list[dict[str, object]]] = {}
-    with gzip.open(CORPUS / f"{name}.expected.jsonl.gz", "rt") as lines:
+    with gzip.open(corpus(f"{name}.expected.jsonl.gz"), "rt") as lines:
         for line in lines:
             message = json.loads(line)
             place = {"pkt": message["pkt"], "off": message["off"]}
@@ -140,9 +147,7 @@ def command() -> str:
     [*[(*capture, False) for capture in CAPTURES], (*CAPTURES[3], True), (*CAPTURES[4], True)],
 )
 def test_exported_files_are_as_expected(tmp_path: Path, name: str, framing: str, floats: bool) -> None:
-    program, path = command(), CORPUS / f"{name}.bin"
-    if not path.exists():
-        skip("files", f"{path} does not exist")
+    program, path = command(), corpus(f"{name}.bin")
     export = [program, "export", str(path), "-t", str(path.with_name("templates.xml")), "--framing", framing]
     export += ["--input-format", "u32be", "--decimals", "float64" if floats else "exact"]
     subprocess.run([*export, "-o", str(tmp_path / "out")], check=True, capture_output=True)

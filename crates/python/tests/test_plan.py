@@ -13,7 +13,7 @@ import pytest
 import tickwire
 import tickwire.simulate
 from needs import reason
-from test_corpora import CAPTURES, CORPUS, opened
+from test_corpora import CAPTURES, corpus, opened
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_splits_have_the_rows_of_the_capture(day: tickwire.simulate.Day) -> None
 @pytest.mark.parametrize(("name", "framing"), CAPTURES)
 def test_splits_of_corpora_have_their_rows(name: str, framing: str, tmp_path: Path) -> None:
     capture = opened(name, framing)
-    path = CORPUS / f"{name}.bin"
+    path = corpus(f"{name}.bin")
     splits = tickwire.plan(
         path,
         path.with_name("templates.xml"),

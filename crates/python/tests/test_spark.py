@@ -20,7 +20,7 @@ import pytest
 import tickwire
 import tickwire.simulate
 from needs import reason, skip
-from test_corpora import CAPTURES, CORPUS, opened
+from test_corpora import CAPTURES, corpus, opened
 
 if importlib.util.find_spec("pyspark") is None:
     skip("programs", "pyspark is not installed: pip install tickwire[spark]")
@@ -123,7 +123,7 @@ def test_rows_of_corpora_are_those_of_one_machine(
     spark: SparkSession, name: str, framing: str, tmp_path: Path
 ) -> None:
     capture = opened(name, framing)
-    path = CORPUS / f"{name}.bin"
+    path = corpus(f"{name}.bin")
     for template, count in sorted(capture.counts().items()):
         frame = (
             spark.read.format("tickwire")
