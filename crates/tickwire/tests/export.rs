@@ -4,7 +4,7 @@ mod support;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -686,4 +686,35 @@ fn dates_of_partitions_are_those_of_times_of_every_unit() {
     assert_eq!(run.status, 0, "{}", run.err);
     let expected = [out.join("T/date=1970-01-02/f.bin.parquet"), out.join("manifest.json")];
     assert_eq!(files_in(&out), expected);
+}
+
+#[test]
+fn decimals_are_the_nearest_floating_point_numbers_on_request() {
+    let d = directory("export_floats");
+    let xml = r#"<templates><template name="Tick" id="1"><decimal name="Px"/>
+        <decimal name="Fixed"><exponent><constant value="-2"/></exponent><mantissa/></decimal>
+        <decimal name="Last" presence="optional"/></template></templates>"#;
+    let templates = file(&d, "t.xml", xml.as_bytes());
+    // 1001e-2, 5e0, -7e3 and 3e-1; the mantissa again; absent, absent, absent, 3e-2.
+    let packets: [&[u8]; 4] = [
+        &[0xC0, 0x81, 0xFE, 0x07, 0xE9, 0x07, 0xE9, 0x80],
+        &[0xC0, 0x81, 0x80, 0x85, 0x85, 0x80],
+        &[0xC0, 0x81, 0x83, 0xF9, 0xF9, 0x80],
+        &[0xC0, 0x81, 0xFF, 0x83, 0x83, 0xFE, 0x83],
+    ];
+    let capture = file(&d, "c.bin", &u32be(&packets));
+    let out = d.join("out.parquet");
+    let command =
+        format!("export {capture} -t {templates} --decimals float64 -o {}", out.display());
+    let run = tickwire(&command);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let batches = read(&out);
+    let [batch] = &batches[..] else { panic!("{} batches", batches.len()) };
+    let values = |name: &str| -> Vec<Option<f64>> {
+        let column = batch.column_by_name(name).expect("a column");
+        column.as_primitive::<Float64Type>().iter().collect()
+    };
+    assert_eq!(values("Px"), [Some(10.01), Some(5.0), Some(-7000.0), Some(0.3)]);
+    assert_eq!(values("Fixed"), [Some(10.01), Some(0.05), Some(-0.07), Some(0.03)]);
+    assert_eq!(values("Last"), [None, None, None, Some(0.03)]);
 }
