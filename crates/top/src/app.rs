@@ -126,7 +126,7 @@ pub(crate) enum ApiAnswer {
         path: String,
         answer: Result<Value, String>,
     },
-    ShownHistory {
+    History {
         process: Option<String>,
         query: WantedHistory,
         answer: Result<Value, String>,
@@ -212,7 +212,7 @@ impl App {
     pub fn add_history(&mut self, history: Value) {
         if let Some(query) = self.history_query() {
             let process = self.process.clone();
-            self.take(ApiAnswer::ShownHistory { process, query, answer: Ok(history) });
+            self.take(ApiAnswer::History { process, query, answer: Ok(history) });
         }
     }
 
@@ -328,7 +328,7 @@ impl App {
             // Ignore the answers of a process that was left meanwhile.
             ApiAnswer::State { process, .. }
             | ApiAnswer::Detail { process, .. }
-            | ApiAnswer::ShownHistory { process, .. }
+            | ApiAnswer::History { process, .. }
                 if process != self.process => {}
             ApiAnswer::State { answer: Ok(state), .. } => {
                 if state["process"]["pid"] != self.state["process"]["pid"] {
@@ -346,11 +346,11 @@ impl App {
             ApiAnswer::Detail { answer: Err(error), .. } => {
                 self.detail = serde_json::json!({ "error": error });
             }
-            ApiAnswer::ShownHistory { query, .. } if !self.continues(&query) => {}
-            ApiAnswer::ShownHistory { query, answer: Ok(history), .. } => {
+            ApiAnswer::History { query, .. } if !self.continues(&query) => {}
+            ApiAnswer::History { query, answer: Ok(history), .. } => {
                 self.merge(query.path, history);
             }
-            ApiAnswer::ShownHistory { answer: Err(error), .. } => self.history_error = Some(error),
+            ApiAnswer::History { answer: Err(error), .. } => self.history_error = Some(error),
         }
         self.chosen = self.chosen.min(self.lines().saturating_sub(1));
     }
