@@ -13,7 +13,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, seconds: null, state: null, books: null, explanation: null, processes: [] };
+const api = { token: null, history: null, seconds: null, state: null, books: null, packets: null, explanation: null, processes: [] };
 const asked = [];
 const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
@@ -49,7 +49,8 @@ const server = createServer((request, response) => {
   if (path === "/api/v1/stream") {
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const data = () => ({ state: api.state, books: api.books, packets: { channel: "feed", packets: [] } });
+    const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel")) : answer);
+    const data = () => ({ state: api.state, books: ofChannel(api.books), packets: ofChannel(api.packets) });
     const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data()[of])}\n\n`);
     write();
     const timer = setInterval(write, 200);
@@ -70,7 +71,7 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, history: null, seconds: null, state: state(), books: null, explanation: null, processes: [] });
+  Object.assign(api, { token: null, history: null, seconds: null, state: state(), books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
   asked.length = 0;
   await run();
   for (const context of browser.contexts()) await context.close();
@@ -190,6 +191,72 @@ try {
     await page.keyboard.press("2");
     await page.waitForSelector("[data-book]");
     assert.equal(await page.locator("[data-book] tbody tr td.mono:first-child").count(), 2);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("books and packets of another channel have its names and rows, though its numbers are the same", async () => {
+    api.state = state({ channels: [channel({ name: "north" }), channel({ name: "south" })] });
+    const best = (channel) => ({ instrument: 0, name: `first of ${channel}`, status: "fresh", bid: null, offer: null, changed_ms: 5 });
+    api.books = (channel) => ({ channel, instruments: 1, matching: 1, is_ready: true, books: [best(channel)], ladders: [{ ...best(channel), stale_text: null, kind: "outright", spread: null, bids: [], offers: [], trades: [] }] });
+    api.packets = (channel) => ({ channel, packets: [{ id: 1, at_ms: 5, feed: "incremental", line: "a", seq_num: channel === "north" ? "111" : "222", len: 9, kind: "recent", error: null }] });
+    const page = await open("/#books");
+    await page.waitForSelector("tr[data-instrument] >> text=first of north");
+    await page.getByLabel("Channel").selectOption("south");
+    await page.waitForSelector("tr[data-instrument] >> text=first of south");
+    await page.waitForSelector("[data-book] >> text=first of south");
+    assert.equal(await page.locator("text=first of north").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => { document.activeElement.blur(); location.hash = "#packets"; });
+    await page.waitForSelector("tr[data-packet] >> text=111");
+    await page.getByLabel("Channel").selectOption("south");
+    await page.waitForSelector("tr[data-packet] >> text=222");
+    assert.equal(await page.locator("tr[data-packet]").count(), 1);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("nothing of a process is shown after another has taken its place, with the same number", async () => {
+    const of = (text, uptime_ms) => state({
+      process: { command: "test", version: "0", pid: 1, uptime_ms, not_ready: [] },
+      channels: [channel({ events: [{ id: 1, at_ms: 5, kind: "silence", text, packet: null }] })],
+    });
+    api.state = of("before the restart", 50_000);
+    const page = await open();
+    await page.waitForSelector("text=before the restart");
+    api.state = of("after the restart", 1000);
+    await page.waitForSelector("text=after the restart");
+    assert.equal(await page.locator("text=before the restart").count(), 0);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a list of gaps says how many there were, and an empty one what is known", async () => {
+    const gap = { id: 70, at_ms: 5, first: "9", count: 2, status: "open", filled_by: null, filled_after_ms: null, packets: [], packets_status: "gone" };
+    api.state = state({ channels: [channel({ gaps: [gap], declared_gaps: 70 })] });
+    const page = await open();
+    await page.waitForSelector("text=The last 1 of 70 gaps");
+    api.state = state({ channels: [channel({ messages: 5, next_seq_num: null })] });
+    await page.waitForSelector("text=losses are not known");
+    api.state = state({ channels: [channel({ messages: 5 })] });
+    await page.waitForSelector("text=/^No gap\\.$/");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a clock that is set back begins the history anew", async () => {
+    const second = (t) => ({ t, packets: [1, 0], lost: [0, 0], missing: 0, decode_buckets: [0, 0] });
+    api.seconds = (_, json) => json(200, { ...NO_SECONDS, seconds: [] });
+    const line = { feed: "incremental", line: "a", group: "239.1.1.1:5000", status: "live", packets_per_second: 1, bytes_per_second: 2, age_ms: 3 };
+    const shows = (t) => { api.state = state({ channels: [channel({ lines: [line], second: second(t) })] }); };
+    shows(5000);
+    const page = await open();
+    const until = (t) => page.waitForFunction((t) => document.querySelector('canvas[data-history="packets.0"]')?.dataset.until === String(t), t);
+    await until(5000);
+    shows(4400);
+    await until(4400);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("an address with a broken escape is shown as the first view", async () => {
+    const page = await open("/#100%");
+    await page.waitForSelector("[data-channel=feed]");
     assert.deepEqual(page.faults, []);
   });
 

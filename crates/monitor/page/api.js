@@ -69,6 +69,19 @@ async function read(response, take) {
   }
 }
 
+/** Waits until the page is shown. */
+function shown() {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+  });
+}
+
 /**
  * Streams what `path()` names to `take`, until the function that is returned is called. `tell(isLive)` hears whether
  * events come.
@@ -82,17 +95,24 @@ export function stream(path, take, tell) {
     if (now !== isLive) tell?.((isLive = now));
   };
   const watch = setInterval(() => {
-    if (performance.now() - last > SILENT_MS) say(false);
+    if (!document.hidden && performance.now() - last > SILENT_MS) say(false);
   }, 250);
+  // Browsers open six connections to a host: pages that nobody sees leave them to others.
+  const look = () => {
+    if (document.hidden) control?.abort();
+    else last = performance.now();
+  };
+  document.addEventListener("visibilitychange", look);
   (async () => {
     while (!isOver) {
+      await shown();
       control = new AbortController();
       let wait = RETRY_MS;
       try {
-        const shown = current();
+        const token = current();
         const response = await fetch(base + path(), { headers: headers(), signal: control.signal });
         if (response.status === 401) {
-          await another(shown);
+          await another(token);
           continue;
         }
         if (!response.ok) throw new Error(response.statusText);
@@ -112,6 +132,7 @@ export function stream(path, take, tell) {
   const end = () => {
     isOver = true;
     clearInterval(watch);
+    document.removeEventListener("visibilitychange", look);
     control?.abort();
   };
   end.again = () => control?.abort();

@@ -40,8 +40,17 @@ const tabs = VIEWS.map(([name, label], at) =>
   h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
 
+/** A part of the address; as it stands if it is not encoded as addresses are. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function show() {
-  const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [name, ...rest] = location.hash.slice(1).split("/").map(decoded);
   const at = Math.max(0, VIEWS.findIndex(([known]) => known === name));
   tabs.forEach((tab, index) => {
     if (index === at) tab.firstChild.setAttribute("aria-current", "page");
@@ -86,12 +95,13 @@ function loadMissing(channel) {
 function add({ name, second }) {
   if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history = histories.get(name);
-  const { seconds } = history;
-  const last = seconds.at(-1)?.t;
-  const isNew = Boolean(second) && !(last >= second.t);
+  const last = history.seconds.at(-1)?.t;
+  // The clock was set back, by more than a state may be older than a history.
+  if (second && last > second.t + OVERLAP) Object.assign(history, { seconds: [], missingAfter: -Infinity });
+  const isNew = Boolean(second) && !(history.seconds.at(-1)?.t >= second.t);
   if (isNew) {
-    seconds.push(second);
-    if (seconds.length > SECONDS_MAX) seconds.shift();
+    history.seconds.push(second);
+    if (history.seconds.length > SECONDS_MAX) history.seconds.shift();
     // The stream skips states that a slow page has no time for, and their seconds with them.
     if (last < second.t - 1) history.missingAfter ??= last;
   }
@@ -101,8 +111,9 @@ function add({ name, second }) {
 
 function take(state) {
   const isFirst = app.state === null;
-  // Another process: what was kept is of the one before.
-  if (!isFirst && state.process.pid !== app.state.process.pid) histories.clear();
+  // Another process, which in a container has the same number: what was kept is of the one before.
+  const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
+  if (isOther) histories.clear();
   app.state = state;
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process } = state;
@@ -113,10 +124,9 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (!isFirst) {
-    view.update(state);
-    return;
-  }
+  if (isOther) show();
+  else if (!isFirst) view.update(state);
+  if (!isFirst) return;
   show();
   afterPaint(() => {
     isPainted = true;
@@ -138,15 +148,31 @@ function redraw() {
   dispatchEvent(new Event("redraw"));
 }
 
+/** The theme that was chosen here; null if none was, or if the browser keeps nothing. */
+function chosenTheme() {
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
+
 function setTheme(name) {
   document.documentElement.className = name;
-  localStorage.setItem("theme", name);
   redraw();
 }
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-setTheme(localStorage.getItem("theme") ?? (prefersDark.matches ? "dark" : "light"));
-element("theme").addEventListener("click", () =>
-  setTheme(document.documentElement.className === "dark" ? "light" : "dark"));
+const preferred = () => (prefersDark.matches ? "dark" : "light");
+setTheme(chosenTheme() ?? preferred());
+prefersDark.addEventListener("change", () => chosenTheme() ?? setTheme(preferred()));
+element("theme").addEventListener("click", () => {
+  setTheme(document.documentElement.className === "dark" ? "light" : "dark");
+  try {
+    localStorage.setItem("theme", document.documentElement.className);
+  } catch {
+    // It holds until the page is closed.
+  }
+});
 
 addEventListener("hashchange", () => app.state && show());
 addEventListener("resize", redraw);

@@ -10,6 +10,7 @@ const LADDERS_MAX = 16;
 
 function ladder(close) {
   return (book) => {
+    const name = h("h2");
     const badge = h("span", { class: "tag" });
     const why = h("p", { class: "quiet" });
     const spread = h("td", { colspan: "3" });
@@ -20,7 +21,7 @@ function ladder(close) {
     const element = h(
       "section",
       { class: "panel book", "data-book": book.instrument },
-      h("div", { class: "head" }, h("h2", {}, book.name), badge,
+      h("div", { class: "head" }, name, badge,
         h("button", { class: "link push", type: "button", click: () => close(book.instrument), "aria-label": `Close ${book.name}` }, "close")),
       why,
       h("table", { class: "ladder" },
@@ -31,6 +32,8 @@ function ladder(close) {
     );
     element.update = (book) => {
       const isFresh = book.status === "fresh";
+      // It may become known later.
+      text(name, book.name);
       text(badge, isFresh ? "fresh" : `stale: ${format.words(book.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element, isFresh ? "panel book" : "panel book stale warn");
@@ -77,7 +80,7 @@ export function booksView(root, app, [wantedChannel] = []) {
   const again = () => source.again();
   const search = h("input", { type: "search", id: "search", placeholder: "Search instruments ( / )", "aria-label": "Search instruments",
     input: () => { shown.search = search.value; shown.offset = 0; again(); } });
-  const channels = h("select", { "aria-label": "Channel", change: () => { Object.assign(shown, { channel: channels.value, offset: 0, watch: [] }); again(); } },
+  const channels = h("select", { "aria-label": "Channel", change: () => { Object.assign(shown, { channel: channels.value, offset: 0, watch: [], hasChosen: false }); again(); } },
     names.map((name) => h("option", { selected: name === wanted }, name)));
   const onlyStale = h("input", { type: "checkbox", id: "only-stale", change: () => { shown.stale = onlyStale.checked; shown.offset = 0; again(); } });
   const summary = h("p", { class: "quiet", role: "status" });
@@ -116,7 +119,9 @@ export function booksView(root, app, [wantedChannel] = []) {
       : `${format.count(shown.offset + 1)} to ${format.count(last)} of ${format.count(books.matching)} instruments`);
     back.disabled = shown.offset === 0;
     forth.disabled = last >= books.matching;
-    keyed(list.body, books.books, (book) => book.instrument, instrument);
+    // Each channel numbers its instruments from 0.
+    const key = (book) => `${books.channel} ${book.instrument}`;
+    keyed(list.body, books.books, key, instrument);
     if (!shown.watch.length && !shown.hasChosen && books.is_ready && books.books.length) {
       shown.hasChosen = true;
       shown.watch = books.books.slice(0, 3).map((book) => book.instrument);
@@ -125,14 +130,16 @@ export function booksView(root, app, [wantedChannel] = []) {
     for (const element of list.body.children) {
       element.setAttribute("aria-selected", shown.watch.includes(Number(element.dataset.instrument)));
     }
-    keyed(ladders, books.ladders.filter((book) => shown.watch.includes(book.instrument)), (book) => book.instrument, ladder(toggle));
+    keyed(ladders, books.ladders.filter((book) => shown.watch.includes(book.instrument)), key, ladder(toggle));
     empty.hidden = books.ladders.length > 0;
   };
   const instrument = (book) => {
+    const name = h("button", { class: "link", type: "button" });
     const [bid, offer, state] = [h("td", { class: "num mono" }), h("td", { class: "num mono" }), h("span", { class: "tag" })];
     const element = h("tr", { "data-instrument": book.instrument, click: () => toggle(book.instrument) },
-      h("td", {}, h("button", { class: "link", type: "button" }, book.name)), bid, offer, h("td", {}, state));
+      h("td", {}, name), bid, offer, h("td", {}, state));
     element.update = (book) => {
+      text(name, book.name);
       text(bid, book.bid?.price ?? "–");
       text(offer, book.offer?.price ?? "–");
       text(state, book.status === "fresh" ? "fresh" : format.words(book.status));

@@ -229,6 +229,13 @@ function events(channel) {
   return element;
 }
 
+/** What an empty list of gaps means. */
+function noGap({ lines, messages, next_seq_num: next }) {
+  if (messages > 0 && next == null) return "The packets have no sequence numbers: losses are not known.";
+  const count = lines.filter(({ feed }) => feed === "incremental").length;
+  return count > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
+}
+
 function channel(app) {
   return (state) => {
     const badge = h("span", { class: "pill", "data-metric": "status" });
@@ -255,7 +262,8 @@ function channel(app) {
     });
     const lines = h("div", { class: "columns" });
     const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
-    const none = h("p", { class: "empty" }, "No gap: everything that one line lost, the other brought.");
+    const none = h("p", { class: "empty" });
+    const some = h("p", { class: "quiet" });
     const time = timeline((gap) => {
       document.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
       const id = gap.packets.at(-1);
@@ -286,7 +294,7 @@ function channel(app) {
       failure,
       h("dl", { class: "figures" }, figures),
       lines,
-      h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none,
+      h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
       h("div", { class: "columns wide" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents),
@@ -303,6 +311,9 @@ function channel(app) {
       keyed(gaps.body, state.gaps, (gap) => gap.id, gapRow(state.name));
       gaps.hidden = state.gaps.length === 0;
       none.hidden = state.gaps.length > 0;
+      text(none, noGap(state));
+      some.hidden = state.gaps.length === 0 || state.gaps.length >= state.declared_gaps;
+      text(some, `The last ${format.count(state.gaps.length)} of ${format.count(state.declared_gaps)} gaps`);
       ofBooks.update(state.books);
       ofEvents.update(state.events, state.dropped_events);
       if (app.isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);

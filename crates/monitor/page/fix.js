@@ -75,12 +75,21 @@ function eventRow({ at_ms, kind, text }) {
   return h("tr", {}, h("td", { class: "mono" }, format.clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, format.words(kind))), h("td", {}, text));
 }
 
+/** A SendingTime, which is in UTC, as a time of day like those of the events. */
+function sendingTime(time) {
+  const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
+  return Number.isNaN(ms) ? time : format.clock(ms);
+}
+
+/** What a session is called: several may have the same two parties. */
+const title = ({ sender_comp_id: sender, target_comp_id: target, qualifier }) => `${sender} → ${target}${qualifier ? ` ${qualifier}` : ""}`;
+
 /** A message as a line that opens into its fields. */
 function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fields }) {
   const rows = table(["#Tag", "Field", "Value"]);
   rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
   return h("details", {}, h("summary", {},
-    h("span", { class: "mono" }, time.slice(9, 21)), " ", direction === "in" ? "← received" : "→ sent", " ",
+    h("span", { class: "mono" }, sendingTime(time)), " ", direction === "in" ? "← received" : "→ sent", " ",
     h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "resent")), rows);
 }
 
@@ -104,7 +113,8 @@ function confirm(session, [act, label, consequence]) {
         text(error, failure.message);
       }
     } },
-    h("h2", {}, `${label}: ${session.sender_comp_id} → ${session.target_comp_id}`),
+    h("h2", {}, `${label}: ${title(session)}`),
+    h("p", { class: "quiet" }, `${session.begin_string}, ${session.role}`),
     h("p", {}, consequence),
     act === "numbers" && h("div", { class: "tools" }, field("Next to send", sender), field("Next expected", target)),
     field("Token of administration", token),
@@ -117,7 +127,7 @@ function confirm(session, [act, label, consequence]) {
   dialog.showModal();
 }
 
-function card(session) {
+function card(app, session) {
   const badge = h("span", { class: "pill", "data-metric": "state" });
   const peer = h("span", { class: "quiet mono" });
   const figures = [
@@ -144,7 +154,7 @@ function card(session) {
   });
   const element = h("article", { class: "card", "data-session": session.name },
     h("div", { class: "head" },
-      h("h2", {}, `${session.sender_comp_id} → ${session.target_comp_id}`), badge,
+      h("h2", {}, title(session)), badge,
       h("span", { class: "tag" }, session.begin_string), h("span", { class: "quiet" }, session.role), peer,
       h("span", { class: "push tools" }, acts)),
     h("dl", { class: "figures" }, figures, rates),
@@ -169,7 +179,7 @@ function card(session) {
       item.set(format.count(value), value, item.level && value > 0 ? item.level : undefined);
     }
     for (const item of rates) item.set(format.rate(session[item.member]), session[item.member]);
-    line.update(session.events, Date.now());
+    line.update(session.events, app.state.at_ms);
     keyed(events.body, session.events, ({ id }) => id, eventRow);
     noEvents.hidden = session.events.length > 0;
     events.hidden = session.events.length === 0;
@@ -198,7 +208,7 @@ export function fixView(root, app) {
       const sessions = state.fix?.sessions ?? [];
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
       none.hidden = sessions.length > 0;
-      keyed(list, sessions, (session) => session.name, card);
+      keyed(list, sessions, (session) => session.name, (session) => card(app, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count]) => count > 0);
       text(refused, reasons.map(([reason, count]) => `${format.count(count)} connections refused: ${format.words(reason)}`).join("; "));
     },

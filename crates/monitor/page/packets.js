@@ -233,7 +233,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   const mark = () => {
     for (const element of list.body.children) element.setAttribute("aria-selected", element.dataset.packet === chosen.id);
   };
-  const channels = h("select", { "aria-label": "Channel", change: () => { chosen.channel = channels.value; source.again(); } },
+  const channels = h("select", { "aria-label": "Channel", change: () => { Object.assign(chosen, { channel: channels.value, id: undefined }); source.again(); } },
     names.map((name) => h("option", { selected: name === chosen.channel }, name)));
   const hold = h("input", { type: "checkbox", id: "hold" });
   root.replaceChildren(
@@ -250,9 +250,9 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   text(title, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
   const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
-  const take = ({ packets }) => {
+  const take = ({ channel, packets }) => {
     if (hold.checked) return;
-    keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) =>
+    keyed(list.body, packets, (packet) => `${channel} ${packet.id} ${packet.kind}`, (packet) =>
       h("tr", { "data-packet": packet.id, click: () => open(packet.id) },
         h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
         h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),

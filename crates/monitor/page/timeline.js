@@ -23,7 +23,7 @@ export function timeline(open) {
     h(
       "p",
       { class: "legend" },
-      h("span", {}, "▮ lost on one line, delivered by the other"),
+      h("span", {}, "▮ numbers lost by line A, by line B, by both"),
       h("span", {}, "◆ open gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),
@@ -64,6 +64,11 @@ export function timeline(open) {
         context.fillStyle = colour(ROWS[line][1] === "b" ? "a" : "b");
         context.fillRect(at, (line + 1) * tall - 2 - high, step, high);
       });
+      if (second.missing) {
+        const high = Math.min(1, 0.25 + Math.log10(1 + second.missing) / 3) * (tall - 4);
+        context.fillStyle = colour("bad");
+        context.fillRect(at, ROWS.length * tall - 2 - high, step, high);
+      }
     }
     shown = [];
     for (const gap of gaps) {

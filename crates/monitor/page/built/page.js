@@ -51,8 +51,8 @@ function keyed(parent, items, key, make) {
 function figure(kind, label, metric) {
   const value = h("dd", { "data-metric": metric });
   const element2 = h("div", { class: kind }, h("dt", {}, label), value);
-  element2.set = (shown, raw, level) => {
-    text(value, shown);
+  element2.set = (shown2, raw, level) => {
+    text(value, shown2);
     if (raw !== void 0 && value.dataset.value !== String(raw)) value.dataset.value = raw;
     className(element2, level ? `${kind} ${level}` : kind);
   };
@@ -142,10 +142,10 @@ async function answer(response) {
 var get = async (path) => answer(await fetch(base + path, { headers: headers() }));
 async function processes() {
   for (; ; ) {
-    const shown = current();
+    const shown2 = current();
     const response = await fetch("/api/v1/processes", { headers: headers() });
     if (response.status !== 401) return (await answer(response)).processes;
-    await another(shown);
+    await another(shown2);
   }
 }
 var post = async (path, body, ofAdministration) => answer(
@@ -180,6 +180,17 @@ async function read(response, take2) {
     if (data) take2(JSON.parse(data));
   }
 }
+function shown() {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+  });
+}
 function stream(path, take2, tell2) {
   let isOver = false;
   let control;
@@ -189,17 +200,23 @@ function stream(path, take2, tell2) {
     if (now !== isLive) tell2?.(isLive = now);
   };
   const watch = setInterval(() => {
-    if (performance.now() - last > SILENT_MS) say(false);
+    if (!document.hidden && performance.now() - last > SILENT_MS) say(false);
   }, 250);
+  const look = () => {
+    if (document.hidden) control?.abort();
+    else last = performance.now();
+  };
+  document.addEventListener("visibilitychange", look);
   (async () => {
     while (!isOver) {
+      await shown();
       control = new AbortController();
       let wait = RETRY_MS;
       try {
-        const shown = current();
+        const token2 = current();
         const response = await fetch(base + path(), { headers: headers(), signal: control.signal });
         if (response.status === 401) {
-          await another(shown);
+          await another(token2);
           continue;
         }
         if (!response.ok) throw new Error(response.statusText);
@@ -217,6 +234,7 @@ function stream(path, take2, tell2) {
   const end = () => {
     isOver = true;
     clearInterval(watch);
+    document.removeEventListener("visibilitychange", look);
     control?.abort();
   };
   end.again = () => control?.abort();
@@ -429,6 +447,7 @@ var PAGE = 60;
 var LADDERS_MAX = 16;
 function ladder(close) {
   return (book) => {
+    const name = h("h2");
     const badge = h("span", { class: "tag" });
     const why = h("p", { class: "quiet" });
     const spread = h("td", { colspan: "3" });
@@ -442,7 +461,7 @@ function ladder(close) {
       h(
         "div",
         { class: "head" },
-        h("h2", {}, book.name),
+        name,
         badge,
         h("button", { class: "link push", type: "button", click: () => close(book.instrument), "aria-label": `Close ${book.name}` }, "close")
       ),
@@ -460,6 +479,7 @@ function ladder(close) {
     );
     element2.update = (book2) => {
       const isFresh = book2.status === "fresh";
+      text(name, book2.name);
       text(badge, isFresh ? "fresh" : `stale: ${words(book2.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element2, isFresh ? "panel book" : "panel book stale warn");
@@ -467,10 +487,10 @@ function ladder(close) {
       why.hidden = !book2.stale_text;
       text(spread, book2.spread == null ? "no spread" : `spread ${book2.spread}`);
       const largest = Math.max(1e-12, ...[...book2.bids, ...book2.offers].map((level) => Number(level.size)));
-      const side = (parent, levels, name) => {
-        const shown = name === "offer" ? levels.slice().reverse() : levels;
-        keyed(parent, shown.map((level, at) => ({ level, at: name === "offer" ? levels.length - at : at + 1 })), ({ at }) => at, () => row(name));
-        shown.forEach((level, at) => parent.children[at].fill(level, largest));
+      const side = (parent, levels, name2) => {
+        const shown2 = name2 === "offer" ? levels.slice().reverse() : levels;
+        keyed(parent, shown2.map((level, at) => ({ level, at: name2 === "offer" ? levels.length - at : at + 1 })), ({ at }) => at, () => row(name2));
+        shown2.forEach((level, at) => parent.children[at].fill(level, largest));
       };
       side(offers, book2.offers, "offer");
       side(bids, book2.bids, "bid");
@@ -503,7 +523,7 @@ function row(name) {
 function booksView(root2, app2, [wantedChannel] = []) {
   const names = app2.state.channels.map((channel2) => channel2.name);
   const wanted = names.includes(wantedChannel) ? wantedChannel : names[0];
-  const shown = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
+  const shown2 = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
   const again = () => source.again();
   const search = h("input", {
     type: "search",
@@ -511,28 +531,28 @@ function booksView(root2, app2, [wantedChannel] = []) {
     placeholder: "Search instruments ( / )",
     "aria-label": "Search instruments",
     input: () => {
-      shown.search = search.value;
-      shown.offset = 0;
+      shown2.search = search.value;
+      shown2.offset = 0;
       again();
     }
   });
   const channels = h(
     "select",
     { "aria-label": "Channel", change: () => {
-      Object.assign(shown, { channel: channels.value, offset: 0, watch: [] });
+      Object.assign(shown2, { channel: channels.value, offset: 0, watch: [], hasChosen: false });
       again();
     } },
     names.map((name) => h("option", { selected: name === wanted }, name))
   );
   const onlyStale = h("input", { type: "checkbox", id: "only-stale", change: () => {
-    shown.stale = onlyStale.checked;
-    shown.offset = 0;
+    shown2.stale = onlyStale.checked;
+    shown2.offset = 0;
     again();
   } });
   const summary = h("p", { class: "quiet", role: "status" });
   const list = table(["Instrument", "#Bid", "#Offer", "State"], { class: "instruments" });
   const [back, forth] = [[-PAGE, "Previous"], [PAGE, "Next"]].map(([by, label]) => h("button", { class: "action", type: "button", click: () => {
-    shown.offset = Math.max(0, shown.offset + by);
+    shown2.offset = Math.max(0, shown2.offset + by);
     again();
   } }, label));
   const ladders = h("div", { class: "ladders" });
@@ -561,44 +581,47 @@ function booksView(root2, app2, [wantedChannel] = []) {
   );
   list.parentElement.style.maxHeight = "62vh";
   const toggle = (instrument2) => {
-    const at = shown.watch.indexOf(instrument2);
-    if (at >= 0) shown.watch.splice(at, 1);
-    else if (shown.watch.length < LADDERS_MAX) shown.watch.push(instrument2);
+    const at = shown2.watch.indexOf(instrument2);
+    if (at >= 0) shown2.watch.splice(at, 1);
+    else if (shown2.watch.length < LADDERS_MAX) shown2.watch.push(instrument2);
     again();
   };
   const path = () => {
-    const query = new URLSearchParams({ of: "books", search: shown.search, stale: shown.stale, offset: shown.offset, limit: PAGE, watch: shown.watch.join(",") });
-    if (shown.channel) query.set("channel", shown.channel);
+    const query = new URLSearchParams({ of: "books", search: shown2.search, stale: shown2.stale, offset: shown2.offset, limit: PAGE, watch: shown2.watch.join(",") });
+    if (shown2.channel) query.set("channel", shown2.channel);
     return `/api/v1/stream?${query}`;
   };
   const take2 = (books2) => {
-    const last = Math.min(books2.matching, shown.offset + books2.books.length);
-    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
-    back.disabled = shown.offset === 0;
+    const last = Math.min(books2.matching, shown2.offset + books2.books.length);
+    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown2.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
+    back.disabled = shown2.offset === 0;
     forth.disabled = last >= books2.matching;
-    keyed(list.body, books2.books, (book) => book.instrument, instrument);
-    if (!shown.watch.length && !shown.hasChosen && books2.is_ready && books2.books.length) {
-      shown.hasChosen = true;
-      shown.watch = books2.books.slice(0, 3).map((book) => book.instrument);
+    const key = (book) => `${books2.channel} ${book.instrument}`;
+    keyed(list.body, books2.books, key, instrument);
+    if (!shown2.watch.length && !shown2.hasChosen && books2.is_ready && books2.books.length) {
+      shown2.hasChosen = true;
+      shown2.watch = books2.books.slice(0, 3).map((book) => book.instrument);
       again();
     }
     for (const element2 of list.body.children) {
-      element2.setAttribute("aria-selected", shown.watch.includes(Number(element2.dataset.instrument)));
+      element2.setAttribute("aria-selected", shown2.watch.includes(Number(element2.dataset.instrument)));
     }
-    keyed(ladders, books2.ladders.filter((book) => shown.watch.includes(book.instrument)), (book) => book.instrument, ladder(toggle));
+    keyed(ladders, books2.ladders.filter((book) => shown2.watch.includes(book.instrument)), key, ladder(toggle));
     empty.hidden = books2.ladders.length > 0;
   };
   const instrument = (book) => {
+    const name = h("button", { class: "link", type: "button" });
     const [bid, offer, state] = [h("td", { class: "num mono" }), h("td", { class: "num mono" }), h("span", { class: "tag" })];
     const element2 = h(
       "tr",
       { "data-instrument": book.instrument, click: () => toggle(book.instrument) },
-      h("td", {}, h("button", { class: "link", type: "button" }, book.name)),
+      h("td", {}, name),
       bid,
       offer,
       h("td", {}, state)
     );
     element2.update = (book2) => {
+      text(name, book2.name);
       text(bid, book2.bid?.price ?? "–");
       text(offer, book2.offer?.price ?? "–");
       text(state, book2.status === "fresh" ? "fresh" : words(book2.status));
@@ -619,8 +642,8 @@ function isSeen(element2) {
   const { top, bottom } = element2.getBoundingClientRect();
   return !document.hidden && bottom > 0 && top < innerHeight;
 }
-function hour(title, query, member, value, unit, file) {
-  const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title, "data-query": query });
+function hour(title2, query, member, value, unit, file) {
+  const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title2, "data-query": query });
   const now = h("small", { class: "quiet" });
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const save = async () => {
@@ -638,7 +661,7 @@ function hour(title, query, member, value, unit, file) {
     h(
       "div",
       { class: "head" },
-      h("h3", {}, title),
+      h("h3", {}, title2),
       now,
       h("span", { class: "push" }, h("button", { class: "link", type: "button", click: save }, "Export the last hour"))
     ),
@@ -653,7 +676,7 @@ function hour(title, query, member, value, unit, file) {
     ofHistory(canvas, member, seconds.at(-1), SHOWN);
     const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
     text(now, since ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(since * 1e3)}` : "");
-    canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+    canvas.setAttribute("aria-label", `${title2}: ${now.textContent}`);
   };
   const ask = async (count2) => {
     const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count2}`);
@@ -740,7 +763,7 @@ function topicsCard() {
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   const known = /* @__PURE__ */ new Map();
-  let shown = "";
+  let shown2 = "";
   let heads = [];
   let body;
   element2.fail = (error) => {
@@ -752,8 +775,8 @@ function topicsCard() {
     for (const { name, bus } of processes2) if (bus) known.set(name, bus);
     const columns = processes2.filter(({ name }) => known.has(name));
     const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
-    if (names !== shown) {
-      shown = names;
+    if (names !== shown2) {
+      shown2 = names;
       heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
       const head = ({ badge, late, name }) => {
         const { role, transport } = known.get(name);
@@ -878,8 +901,8 @@ function busCard(bus) {
     text(badge, bus2.status);
     className(badge, `pill ${LEVELS[bus2.status] ?? ""}`);
     const counted = Object.entries(bus2.counts).map(([name, count2]) => ({ name, count: count2 }));
-    const shown = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
-    keyed(counts, shown, ({ name }) => name, ({ name }) => {
+    const shown2 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
+    keyed(counts, shown2, ({ name }) => name, ({ name }) => {
       const item = figure("figure", words(name), `bus.${name}`);
       item.update = ({ count: count2 }) => item.set(count(count2), count2, count2 > 0 ? FAULTS[name] : void 0);
       return item;
@@ -911,7 +934,7 @@ function position(bounds, value) {
   const low = at ? bounds[at - 1] : 0;
   return at + (value - low) / (bounds[at] - low);
 }
-function latency(title, name, buckets, hue) {
+function latency(title2, name, buckets, hue) {
   const quantiles = ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map((member) => {
     const label = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9", max_ns: "max" }[member];
     const element3 = figure("stat", label, `${name}.${member}`);
@@ -921,11 +944,11 @@ function latency(title, name, buckets, hue) {
   const counted = figure("stat", "measured", `${name}.count`);
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
-  const source = h("select", { "aria-label": `${title}: which line` });
+  const source = h("select", { "aria-label": `${title2}: which line` });
   const element2 = h(
     "section",
     { class: "panel", "data-latency": name },
-    h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
+    h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
     h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
@@ -939,19 +962,19 @@ function latency(title, name, buckets, hue) {
       source.replaceChildren(...names.map((line3) => h("option", {}, line3)));
       source.hidden = names.length < 2;
     }
-    const shown = all[Math.max(0, source.selectedIndex)];
-    if (!shown) return;
-    for (const item of quantiles) item.set(ns(shown[item.member]), shown[item.member]);
-    counted.set(count(shown.count), shown.count);
+    const shown2 = all[Math.max(0, source.selectedIndex)];
+    if (!shown2) return;
+    for (const item of quantiles) item.set(ns(shown2[item.member]), shown2[item.member]);
+    counted.set(count(shown2.count), shown2.count);
     if (!bounds.length || !isNewSecond) return;
     const labels = bounds.map((bound) => ns(bound).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 "));
-    const marks = shown.count ? [
-      { label: "p50", at: position(bounds, shown.p50_ns) },
-      { label: "p99", at: position(bounds, shown.p99_ns) },
-      { label: "p99.9", at: position(bounds, shown.p999_ns) }
+    const marks = shown2.count ? [
+      { label: "p50", at: position(bounds, shown2.p50_ns) },
+      { label: "p99", at: position(bounds, shown2.p99_ns) },
+      { label: "p99.9", at: position(bounds, shown2.p999_ns) }
     ] : [];
-    histogram(bars, shown.buckets, labels, marks, hue);
-    const words2 = `${title}: p50 ${ns(shown.p50_ns)}, p99 ${ns(shown.p99_ns)}, max ${ns(shown.max_ns)}`;
+    histogram(bars, shown2.buckets, labels, marks, hue);
+    const words2 = `${title2}: p50 ${ns(shown2.p50_ns)}, p99 ${ns(shown2.p99_ns)}, max ${ns(shown2.max_ns)}`;
     bars.setAttribute("aria-label", words2);
     map.setAttribute("aria-label", `${words2}, over the last minutes`);
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
@@ -1025,7 +1048,7 @@ function timeline(open2) {
     h(
       "p",
       { class: "legend" },
-      h("span", {}, "▮ lost on one line, delivered by the other"),
+      h("span", {}, "▮ numbers lost by line A, by line B, by both"),
       h("span", {}, "◆ open gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),
@@ -1033,9 +1056,9 @@ function timeline(open2) {
       h("span", {}, "× void after a reset")
     )
   );
-  let shown = [];
+  let shown2 = [];
   canvas.addEventListener("click", (event) => {
-    const near = shown.find(({ x }) => Math.abs(x - event.offsetX) < 8);
+    const near = shown2.find(({ x }) => Math.abs(x - event.offsetX) < 8);
     if (near) open2(near.gap);
   });
   element2.update = (seconds, gaps, nowMs) => {
@@ -1066,12 +1089,17 @@ function timeline(open2) {
         context.fillStyle = colour(ROWS[line3][1] === "b" ? "a" : "b");
         context.fillRect(at, (line3 + 1) * tall - 2 - high, step, high);
       });
+      if (second.missing) {
+        const high = Math.min(1, 0.25 + Math.log10(1 + second.missing) / 3) * (tall - 4);
+        context.fillStyle = colour("bad");
+        context.fillRect(at, ROWS.length * tall - 2 - high, step, high);
+      }
     }
-    shown = [];
+    shown2 = [];
     for (const gap of gaps) {
       const at = x(gap.at_ms);
       if (at < LEFT) continue;
-      shown.push({ x: at, gap });
+      shown2.push({ x: at, gap });
       mark(context, at, 2.5 * tall, gap);
     }
     context.fillStyle = colour("quiet");
@@ -1226,14 +1254,14 @@ function books() {
     keyed(
       bar,
       shares.filter(([, count2]) => count2 > 0),
-      ([kind, , title]) => kind + title.replace(/^\d+/, ""),
+      ([kind, , title2]) => kind + title2.replace(/^\d+/, ""),
       ([kind]) => h("span", { class: kind })
     );
-    shares.filter(([, count2]) => count2 > 0).forEach(([, count2, title], at) => {
+    shares.filter(([, count2]) => count2 > 0).forEach(([, count2, title2], at) => {
       bar.children[at].style.flexGrow = count2;
-      bar.children[at].title = title;
+      bar.children[at].title = title2;
     });
-    bar.setAttribute("aria-label", shares.map(([, , title]) => title).join(", "));
+    bar.setAttribute("aria-label", shares.map(([, , title2]) => title2).join(", "));
     for (const item of stats) item.set(count(books2[item.member]), books2[item.member]);
     const hasBooks = books2.fresh + all > 0;
     text(none, hasBooks ? "Every book is fresh." : "No books: the feed has none, or no message named an instrument yet.");
@@ -1329,6 +1357,11 @@ function events(channel2) {
   };
   return element2;
 }
+function noGap({ lines, messages, next_seq_num: next }) {
+  if (messages > 0 && next == null) return "The packets have no sequence numbers: losses are not known.";
+  const count2 = lines.filter(({ feed }) => feed === "incremental").length;
+  return count2 > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
+}
 function channel(app2) {
   return (state) => {
     const badge = h("span", { class: "pill", "data-metric": "status" });
@@ -1355,7 +1388,8 @@ function channel(app2) {
     });
     const lines = h("div", { class: "columns" });
     const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
-    const none = h("p", { class: "empty" }, "No gap: everything that one line lost, the other brought.");
+    const none = h("p", { class: "empty" });
+    const some = h("p", { class: "quiet" });
     const time = timeline((gap) => {
       document.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
       const id = gap.packets.at(-1);
@@ -1394,6 +1428,7 @@ function channel(app2) {
         h("h3", {}, "Losses and gaps"),
         time,
         none,
+        some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)
       ),
       h("div", { class: "columns wide" }, times),
@@ -1411,6 +1446,9 @@ function channel(app2) {
       keyed(gaps.body, state2.gaps, (gap) => gap.id, gapRow(state2.name));
       gaps.hidden = state2.gaps.length === 0;
       none.hidden = state2.gaps.length > 0;
+      text(none, noGap(state2));
+      some.hidden = state2.gaps.length === 0 || state2.gaps.length >= state2.declared_gaps;
+      text(some, `The last ${count(state2.gaps.length)} of ${count(state2.declared_gaps)} gaps`);
       ofBooks.update(state2.books);
       ofEvents.update(state2.events, state2.dropped_events);
       if (app2.isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
@@ -1486,8 +1524,8 @@ function timeline2() {
     const x = (ms) => width - 10 - (nowMs - ms) / TIMELINE_MS * (width - 20);
     context.font = "14px system-ui, sans-serif";
     context.textAlign = "center";
-    const shown = events2.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
-    for (const { kind, at_ms } of shown) {
+    const shown2 = events2.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
+    for (const { kind, at_ms } of shown2) {
       const [shape, hue] = markOf(kind);
       context.fillStyle = colour(hue);
       context.fillText(shape, x(at_ms), (height - 18) / 2 + 9);
@@ -1495,7 +1533,7 @@ function timeline2() {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colour("quiet");
     for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 6e4), height - 3);
-    canvas.setAttribute("aria-label", `${shown.length} events in the last 10 minutes`);
+    canvas.setAttribute("aria-label", `${shown2.length} events in the last 10 minutes`);
   };
   return element2;
 }
@@ -1503,13 +1541,18 @@ var EVENT_LEVELS = { logon: "good", resend: "warn", reset: "warn", gap: "bad" };
 function eventRow({ at_ms, kind, text: text2 }) {
   return h("tr", {}, h("td", { class: "mono" }, clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, words(kind))), h("td", {}, text2));
 }
+function sendingTime(time) {
+  const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
+  return Number.isNaN(ms) ? time : clock(ms);
+}
+var title = ({ sender_comp_id: sender, target_comp_id: target, qualifier }) => `${sender} → ${target}${qualifier ? ` ${qualifier}` : ""}`;
 function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fields }) {
   const rows = table(["#Tag", "Field", "Value"]);
   rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
   return h("details", {}, h(
     "summary",
     {},
-    h("span", { class: "mono" }, time.slice(9, 21)),
+    h("span", { class: "mono" }, sendingTime(time)),
     " ",
     direction === "in" ? "← received" : "→ sent",
     " ",
@@ -1540,7 +1583,8 @@ function confirm(session, [act, label, consequence]) {
           text(error, failure.message);
         }
       } },
-      h("h2", {}, `${label}: ${session.sender_comp_id} → ${session.target_comp_id}`),
+      h("h2", {}, `${label}: ${title(session)}`),
+      h("p", { class: "quiet" }, `${session.begin_string}, ${session.role}`),
       h("p", {}, consequence),
       act === "numbers" && h("div", { class: "tools" }, field("Next to send", sender), field("Next expected", target)),
       field("Token of administration", token2),
@@ -1557,7 +1601,7 @@ function confirm(session, [act, label, consequence]) {
   document.body.append(dialog);
   dialog.showModal();
 }
-function card(session) {
+function card(app2, session) {
   const badge = h("span", { class: "pill", "data-metric": "state" });
   const peer = h("span", { class: "quiet mono" });
   const figures = [
@@ -1586,7 +1630,7 @@ function card(session) {
     h(
       "div",
       { class: "head" },
-      h("h2", {}, `${session.sender_comp_id} → ${session.target_comp_id}`),
+      h("h2", {}, title(session)),
       badge,
       h("span", { class: "tag" }, session.begin_string),
       h("span", { class: "quiet" }, session.role),
@@ -1624,7 +1668,7 @@ function card(session) {
       item.set(count(value), value, item.level && value > 0 ? item.level : void 0);
     }
     for (const item of rates) item.set(rate(session2[item.member]), session2[item.member]);
-    line3.update(session2.events, Date.now());
+    line3.update(session2.events, app2.state.at_ms);
     keyed(events2.body, session2.events, ({ id }) => id, eventRow);
     noEvents.hidden = session2.events.length > 0;
     events2.hidden = session2.events.length === 0;
@@ -1649,7 +1693,7 @@ function fixView(root2, app2) {
       const sessions = state.fix?.sessions ?? [];
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
       none.hidden = sessions.length > 0;
-      keyed(list, sessions, (session) => session.name, card);
+      keyed(list, sessions, (session) => session.name, (session) => card(app2, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count2]) => count2 > 0);
       text(refused, reasons.map(([reason, count2]) => `${count(count2)} connections refused: ${words(reason)}`).join("; "));
     },
@@ -1694,14 +1738,14 @@ function colours(explanation, count2) {
   return kinds;
 }
 function portions(parent, count2, portion, noun, make) {
-  let shown = 0;
+  let shown2 = 0;
   const more = h("button", { class: "link", type: "button", click: () => next() });
   const next = () => {
-    const end = Math.min(count2, shown + portion);
-    parent.append(...make(shown, end));
-    shown = end;
-    more.hidden = shown === count2;
-    text(more, `${count(count2 - shown)} more ${noun}: show some`);
+    const end = Math.min(count2, shown2 + portion);
+    parent.append(...make(shown2, end));
+    shown2 = end;
+    more.hidden = shown2 === count2;
+    text(more, `${count(count2 - shown2)} more ${noun}: show some`);
   };
   next();
   return more;
@@ -1736,8 +1780,8 @@ function explained(explanation) {
     return Array.from({ length: to - from }, (_, index) => {
       const offset = from + index;
       const of = kinds[offset];
-      const title = `offset ${offset}: ${of?.row ?? "?"}`;
-      return h("span", { class: of?.kind, title, "data-byte": offset }, hex.slice(2 * offset, 2 * offset + 2));
+      const title2 = `offset ${offset}: ${of?.row ?? "?"}`;
+      return h("span", { class: of?.kind, title: title2, "data-byte": offset }, hex.slice(2 * offset, 2 * offset + 2));
     });
   });
   const part = (part2) => {
@@ -1853,11 +1897,11 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   const names = app2.state.channels.map((channel2) => channel2.name);
   const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
   const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
-  const title = h("h2");
+  const title2 = h("h2");
   const body = h("div", { class: "stack" });
-  const detail = h("section", { class: "card", "aria-live": "polite" }, title, body);
+  const detail = h("section", { class: "card", "aria-live": "polite" }, title2, body);
   const show2 = (name, explanation) => {
-    text(title, name);
+    text(title2, name);
     body.replaceChildren(...explained(explanation));
     detail.dataset.packet = chosen.id ?? "";
   };
@@ -1869,7 +1913,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
       show2(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${clock(packet.at_ms)}`, explanation);
       if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
     } catch (failure) {
-      text(title, "Not to be explained");
+      text(title2, "Not to be explained");
       body.replaceChildren(h("p", { class: "error" }, failure.message));
     }
     mark2();
@@ -1880,7 +1924,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   const channels = h(
     "select",
     { "aria-label": "Channel", change: () => {
-      chosen.channel = channels.value;
+      Object.assign(chosen, { channel: channels.value, id: void 0 });
       source.again();
     } },
     names.map((name) => h("option", { selected: name === chosen.channel }, name))
@@ -1908,12 +1952,12 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     ownPacket(show2)
   );
   list.parentElement.style.maxHeight = "70vh";
-  text(title, "Choose a packet");
+  text(title2, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
   const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
-  const take2 = ({ packets }) => {
+  const take2 = ({ channel: channel2, packets }) => {
     if (hold.checked) return;
-    keyed(list.body, packets, (packet) => `${packet.id}${packet.kind}`, (packet) => h(
+    keyed(list.body, packets, (packet) => `${channel2} ${packet.id} ${packet.kind}`, (packet) => h(
       "tr",
       { "data-packet": packet.id, click: () => open2(packet.id) },
       h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, clock(packet.at_ms))),
@@ -1958,8 +2002,15 @@ var view;
 var isPainted = false;
 var tabs = VIEWS.map(([name, label], at) => h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 function show() {
-  const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [name, ...rest] = location.hash.slice(1).split("/").map(decoded);
   const at = Math.max(0, VIEWS.findIndex(([known]) => known === name));
   tabs.forEach((tab, index) => {
     if (index === at) tab.firstChild.setAttribute("aria-current", "page");
@@ -1998,12 +2049,12 @@ function loadMissing(channel2) {
 function add({ name, second }) {
   if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history2 = histories.get(name);
-  const { seconds } = history2;
-  const last = seconds.at(-1)?.t;
-  const isNew = Boolean(second) && !(last >= second.t);
+  const last = history2.seconds.at(-1)?.t;
+  if (second && last > second.t + OVERLAP2) Object.assign(history2, { seconds: [], missingAfter: -Infinity });
+  const isNew = Boolean(second) && !(history2.seconds.at(-1)?.t >= second.t);
   if (isNew) {
-    seconds.push(second);
-    if (seconds.length > SECONDS_MAX) seconds.shift();
+    history2.seconds.push(second);
+    if (history2.seconds.length > SECONDS_MAX) history2.seconds.shift();
     if (last < second.t - 1) history2.missingAfter ??= last;
   }
   if (isNew) loadMissing(name);
@@ -2011,7 +2062,8 @@ function add({ name, second }) {
 }
 function take(state) {
   const isFirst = app.state === null;
-  if (!isFirst && state.process.pid !== app.state.process.pid) histories.clear();
+  const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
+  if (isOther) histories.clear();
   app.state = state;
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process: process2 } = state;
@@ -2022,10 +2074,9 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (!isFirst) {
-    view.update(state);
-    return;
-  }
+  if (isOther) show();
+  else if (!isFirst) view.update(state);
+  if (!isFirst) return;
   show();
   afterPaint(() => {
     isPainted = true;
@@ -2043,14 +2094,28 @@ function redraw() {
   if (view && app.state) view.update(app.state);
   dispatchEvent(new Event("redraw"));
 }
+function chosenTheme() {
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
 function setTheme(name) {
   document.documentElement.className = name;
-  localStorage.setItem("theme", name);
   redraw();
 }
 var prefersDark = matchMedia("(prefers-color-scheme: dark)");
-setTheme(localStorage.getItem("theme") ?? (prefersDark.matches ? "dark" : "light"));
-element("theme").addEventListener("click", () => setTheme(document.documentElement.className === "dark" ? "light" : "dark"));
+var preferred = () => prefersDark.matches ? "dark" : "light";
+setTheme(chosenTheme() ?? preferred());
+prefersDark.addEventListener("change", () => chosenTheme() ?? setTheme(preferred()));
+element("theme").addEventListener("click", () => {
+  setTheme(document.documentElement.className === "dark" ? "light" : "dark");
+  try {
+    localStorage.setItem("theme", document.documentElement.className);
+  } catch {
+  }
+});
 addEventListener("hashchange", () => app.state && show());
 addEventListener("resize", redraw);
 addEventListener("keydown", (event) => {
