@@ -33,6 +33,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use refused::{HttpPeer, note_handshake};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -48,6 +49,9 @@ const CONNECTIONS_MAX: usize = 64;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for a whole connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Send buffer of a connection. The kernel's would grow to megabytes for a slow client, who would then get events that are tens
+/// of seconds old.
+const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// Wait before accepting again when the process has no file descriptors left.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -90,6 +94,8 @@ impl HttpServer {
         let failed = |error| Error::at(Action::Bind, wanted, error);
         let listener = TcpListener::bind(wanted).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        // The connections that it accepts inherit it.
+        SockRef::from(&listener).set_send_buffer_size(SEND_BUFFER_BYTES).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let routes = match address.ip().is_loopback() {
             true => routes.layer(from_fn(host::check)),
@@ -292,6 +298,35 @@ mod tests {
         open.read_to_string(&mut text).unwrap();
         assert!(text.ends_with("late"), "{text}");
         drop(idle);
+    }
+
+    /// 128 KiB are 256 for the kernel, which counts its own records, and the client has a receive buffer too.
+    #[test]
+    fn a_slow_client_is_never_far_behind() {
+        const CHUNK: usize = 16 << 10;
+        const BEHIND_MAX: usize = 768 << 10;
+        let sent = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = sent.clone();
+        let chunks = move || {
+            let counted = counted.clone();
+            let chunk = move || {
+                counted.fetch_add(CHUNK, Ordering::Relaxed);
+                Ok::<_, std::convert::Infallible>(vec![b'x'; CHUNK])
+            };
+            let body = axum::body::Body::from_stream(futures_util::stream::repeat_with(chunk));
+            async move { body }
+        };
+        let routes = Router::new().route("/", get(chunks));
+        let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+        let mut slow = TcpStream::connect(server.address()).unwrap();
+        write!(slow, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let (mut received, mut buffer) = (0, vec![0; 32 << 10]);
+        for _ in 0..100 {
+            received += slow.read(&mut buffer).unwrap();
+            thread::sleep(Duration::from_millis(5));
+            let behind = sent.load(Ordering::Relaxed).saturating_sub(received);
+            assert!(behind < BEHIND_MAX, "{behind} bytes were sent and not read");
+        }
     }
 
     static LOG: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
