@@ -106,6 +106,7 @@ export function stream(path, take, tell) {
   (async () => {
     while (!isOver) {
       await shown();
+      if (isOver) return;
       control = new AbortController();
       let wait = RETRY_MS;
       try {

@@ -331,7 +331,11 @@ impl App {
             | ApiAnswer::History { process, .. }
                 if process != self.process => {}
             ApiAnswer::State { answer: Ok(state), .. } => {
-                if state["process"]["pid"] != self.state["process"]["pid"] {
+                let (new, known) = (&state["process"], &self.state["process"]);
+                // In a container the next process has the same number.
+                if new["pid"] != known["pid"]
+                    || new["uptime_ms"].as_u64() < known["uptime_ms"].as_u64()
+                {
                     // The process was restarted: the seconds are of the previous one.
                     self.history = ShownHistory::default();
                 }

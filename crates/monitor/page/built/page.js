@@ -210,6 +210,7 @@ function stream(path, take2, tell2) {
   (async () => {
     while (!isOver) {
       await shown();
+      if (isOver) return;
       control = new AbortController();
       let wait = RETRY_MS;
       try {
