@@ -317,6 +317,10 @@ def test_groups_go_both_ways(sessions: Sessions) -> None:
             group.setField(fix.PartySubIDType(1))
             party.addGroup(group)
         message.addGroup(party)
+    # Programs often set the count too; another count is an error.
+    message.setField(fix.NoPartyIDs(2))
+    with pytest.raises(ValueError, match="field 453 says 1, and the group has 2 entries"):
+        message.setField(453, "1")
     text = message.toString().replace("\x01", "|")
     assert "|453=2|448=BANK|452=3|802=2|523=x|803=1|523=y|803=1|448=DESK|452=3|" in text
     fix.Session.sendToTarget(message, session)
@@ -324,6 +328,13 @@ def test_groups_go_both_ways(sessions: Sessions) -> None:
     assert client.messages[0].getField(58) == "BANK:3:x,y DESK:3:"
     with pytest.raises(fix.FieldNotFound):
         message.getGroup(3, fix.Group(453, 448))
+
+
+def test_a_named_value_is_what_its_field_returns() -> None:
+    assert fix.PossDupFlag(True).getValue() == fix.PossDupFlag_YES
+    assert fix.PossDupFlag_NO is False
+    assert fix.Side_BUY == fix.Side("1").getValue()
+    assert fix.PartyRole(3).getValue() == fix.PartyRole_CLIENT_ID
 
 
 def test_files_keep_numbers_and_memory_does_not(tmp_path: Path) -> None:

@@ -357,7 +357,10 @@ class FieldMap:
     @overload
     def setField(self, field: int, value: str) -> None: ...
     def setField(self, field: FieldBase | int, value: str | None = None) -> None:
-        """Set a field: a field object, or a tag and the value as text."""
+        """Set a field: a field object, or a tag and the value as text.
+
+        The count of a group whose entries are there must be theirs, or a ``ValueError`` is raised.
+        """
         if isinstance(field, int):
             field = StringField(field, value)
         tag, text = field.getTag(), field.getString()
@@ -368,6 +371,12 @@ class FieldMap:
             if tag in _HEADER or tag in _TRAILER or (known is not None and tag not in self._added):
                 self._refuse(f"set field {tag} of a message that is being sent", _ADD_ONLY)
             self._added[tag] = text
+        known = self._values.get(tag)
+        if isinstance(known, list):
+            # A NumInGroup after its entries: the entries stay, and say the count.
+            if text != str(len(known)):
+                raise ValueError(f"field {tag} says {text}, and the group has {len(known)} entries")
+            return
         self._values[tag] = text
 
     def getField(self, field: FieldBase | int) -> Any:
@@ -1247,8 +1256,8 @@ def _class_of(name: str) -> type[FieldBase] | None:
     return None
 
 
-def _value_of(field: str, value: str) -> str | int | None:
-    """A named value of a field."""
+def _value_of(field: str, value: str) -> str | int | bool | None:
+    """A named value of a field, as ``getValue`` of the field returns it."""
     if field == "BeginString" and value in _VERSIONS:
         return _dictionary(value).begin_string if value == "FIXT11" else f"FIX.{value[3]}.{value[4:]}"
     for version in _VERSIONS:
@@ -1260,7 +1269,10 @@ def _value_of(field: str, value: str) -> str | int | None:
             values = values | dictionary.messages
         for wanted, name in values.items():
             if name == value:
-                return int(wanted) if _BASES.get(dictionary.type(field) or "") is IntField else wanted
+                base = _BASES.get(dictionary.type(field) or "")
+                if base is BoolField:
+                    return wanted == "Y"
+                return int(wanted) if base is IntField else wanted
     return None
 
 
