@@ -1,6 +1,6 @@
 //! AF_XDP: receives the datagrams of one endpoint before the kernel's network stack.
 //!
-//! A small program at the interface ([`program`]) redirects the endpoint's packets to sockets that
+//! A small program at the interface (`program.rs`) redirects the endpoint's packets to sockets that
 //! share their memory with the kernel, so a packet takes no system call and passes no network
 //! stack. It pays where the driver supports it; in generic mode the kernel copies each packet
 //! first. In exchange:
