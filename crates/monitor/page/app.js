@@ -93,15 +93,16 @@ function loadMissing(channel) {
 
 /** Adds the newest second of a channel, and requests those that are missing; returns true if the second is new. */
 function add({ name, second }) {
-  if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
+  // Set back by more than a state may be older than a history: the clock of the process.
+  const isSetBack = second && histories.get(name)?.seconds.at(-1)?.t > second.t + OVERLAP;
+  if (isSetBack || !histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history = histories.get(name);
-  const last = history.seconds.at(-1)?.t;
-  // The clock was set back, by more than a state may be older than a history.
-  if (second && last > second.t + OVERLAP) Object.assign(history, { seconds: [], missingAfter: -Infinity });
-  const isNew = Boolean(second) && !(history.seconds.at(-1)?.t >= second.t);
+  const { seconds } = history;
+  const last = seconds.at(-1)?.t;
+  const isNew = Boolean(second) && !(last >= second.t);
   if (isNew) {
-    history.seconds.push(second);
-    if (history.seconds.length > SECONDS_MAX) history.seconds.shift();
+    seconds.push(second);
+    if (seconds.length > SECONDS_MAX) seconds.shift();
     // The stream skips states that a slow page has no time for, and their seconds with them.
     if (last < second.t - 1) history.missingAfter ??= last;
   }
@@ -124,10 +125,9 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (isOther) show();
-  else if (!isFirst) view.update(state);
+  if (isFirst || isOther) show();
+  else view.update(state);
   if (!isFirst) return;
-  show();
   afterPaint(() => {
     isPainted = true;
     for (const channel of histories.keys()) loadMissing(channel);

@@ -2048,14 +2048,15 @@ function loadMissing(channel2) {
   if (isPainted && history2.missingAfter !== null && !history2.isLoading) load(channel2, history2);
 }
 function add({ name, second }) {
-  if (!histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
+  const isSetBack = second && histories.get(name)?.seconds.at(-1)?.t > second.t + OVERLAP2;
+  if (isSetBack || !histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history2 = histories.get(name);
-  const last = history2.seconds.at(-1)?.t;
-  if (second && last > second.t + OVERLAP2) Object.assign(history2, { seconds: [], missingAfter: -Infinity });
-  const isNew = Boolean(second) && !(history2.seconds.at(-1)?.t >= second.t);
+  const { seconds } = history2;
+  const last = seconds.at(-1)?.t;
+  const isNew = Boolean(second) && !(last >= second.t);
   if (isNew) {
-    history2.seconds.push(second);
-    if (history2.seconds.length > SECONDS_MAX) history2.seconds.shift();
+    seconds.push(second);
+    if (seconds.length > SECONDS_MAX) seconds.shift();
     if (last < second.t - 1) history2.missingAfter ??= last;
   }
   if (isNew) loadMissing(name);
@@ -2075,10 +2076,9 @@ function take(state) {
   ready.title = reasons.join("\n");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
-  if (isOther) show();
-  else if (!isFirst) view.update(state);
+  if (isFirst || isOther) show();
+  else view.update(state);
   if (!isFirst) return;
-  show();
   afterPaint(() => {
     isPainted = true;
     for (const channel2 of histories.keys()) loadMissing(channel2);
