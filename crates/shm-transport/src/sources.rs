@@ -136,10 +136,11 @@ impl Sources {
         let has = |name: &String| names.binary_search(name).is_ok();
         // Forget channels whose files are gone: the next writer of the topic removes the files of a killed one.
         self.sources.retain(|source| !source.is_gone || has(&source.name));
-        if std::mem::replace(&mut self.listing, number) == number {
+        if self.listing == number {
             return Ok(());
         }
         self.left.retain(has);
+        let mut are_all_known = true;
         for name in names.iter() {
             let with = |prefix: &String| name::participant(name, prefix);
             let Some(participant) = self.prefixes.iter().find_map(with) else { continue };
@@ -155,14 +156,17 @@ impl Sources {
                     self.left.insert(name);
                 }
                 Ok(source) => self.sources.push(source),
-                // The channel was ended meanwhile.
-                Err(Error::Shm(ShmError::NoChannel { .. })) => {}
+                // The channel was ended meanwhile; another may get its name.
+                Err(Error::Shm(ShmError::NoChannel { .. })) => are_all_known = false,
                 // Left behind by a killed writer of another release.
                 Err(Error::Shm(ShmError::Version { .. })) if self.is_abandoned(&name)? => {
                     self.left.insert(name);
                 }
                 Err(error) => self.refuse(name, &error),
             }
+        }
+        if are_all_known {
+            self.listing = number;
         }
         Ok(())
     }
