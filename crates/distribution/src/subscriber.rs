@@ -271,6 +271,10 @@ impl<P: Participant> Subscriber<P> {
         }
         // Publishers write totals before they announce the end, so the totals are available now or follow immediately.
         self.take_totals()?;
+        // An end may be the last thing that this subscriber looks at.
+        if !ends.is_empty() {
+            self.refusals.extend(self.stations.take_refusals());
+        }
         for (publisher, teller, is_whole, written) in ends {
             let standing = match is_whole {
                 true => Standing::Done { written },
@@ -322,7 +326,7 @@ impl<P: Participant> Subscriber<P> {
     }
 
     /// Returns readable reasons why publishers are not read; only those that are new since the last call. Readers are
-    /// asked for them every 100 ms.
+    /// asked for them every 100 ms, and when a publisher announces its end.
     pub fn take_refusals(&mut self) -> Vec<String> {
         std::mem::take(&mut self.refusals)
     }
