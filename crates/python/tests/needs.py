@@ -1,6 +1,6 @@
 """Skips of tests, each with the kind of thing that is missing, as in the tests of the Rust crates.
 
-- ``files``: files that are not part of the project, in ``../shared``
+- ``files``: files that are not part of the project, in ``captures`` or ``../shared``
 - ``programs``: common programs and Python packages, which ``.ci/python`` installs
 - ``peers``: third-party software that is rarely installed
 - ``machine``: a property of the machine, the user or the build

@@ -161,7 +161,6 @@ class Application:
 
     >>> import threading
     >>> from tickwire import fix
-    >>> import threading
     >>> came = threading.Event()
     >>> class Printer(fix.Application):
     ...     def onCreate(self, session: fix.Session) -> None:
