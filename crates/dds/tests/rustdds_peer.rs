@@ -204,9 +204,15 @@ fn keeping_all() -> QosPolicies {
         .build()
 }
 
-fn their_topic<S: Sample>(theirs: &DomainParticipant, kind: TopicKind) -> Topic {
+/// Returns a name of the topic that no other test has. rustdds matches writers of other domains: it does not read the domain
+/// that a participant announces, so a datagram that goes astray would make a test see the samples of another.
+fn topic_name<S: Sample>(test: u32) -> String {
+    format!("{}_{test}", S::TOPIC)
+}
+
+fn their_topic<S: Sample>(theirs: &DomainParticipant, test: u32, kind: TopicKind) -> Topic {
     theirs
-        .create_topic(S::TOPIC.to_owned(), S::struct_type().name.clone(), &their_qos(), kind)
+        .create_topic(topic_name::<S>(test), S::struct_type().name.clone(), &their_qos(), kind)
         .unwrap()
 }
 
@@ -225,11 +231,11 @@ fn patiently<T>(mut take: impl FnMut() -> Option<T>) -> T {
 #[test]
 fn the_peer_receives_our_quotes_with_the_same_values() {
     let (ours, theirs) = ours_and_theirs(0);
-    let topic = their_topic::<Quote>(&theirs, TopicKind::NoKey);
+    let topic = their_topic::<Quote>(&theirs, 0, TopicKind::NoKey);
     let subscriber = theirs.create_subscriber(&their_qos()).unwrap();
     let mut reader: no_key::DataReader<PeerQuote, CDRDeserializerAdapter<PeerQuote>> =
         subscriber.create_datareader_no_key(&topic, None).unwrap();
-    let mut writer = ours.writer::<Quote>(Quote::TOPIC, &our_qos()).unwrap();
+    let mut writer = ours.writer::<Quote>(&topic_name::<Quote>(0), &our_qos()).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     for number in 1..=5 {
         writer.write(&quote(number)).unwrap();
@@ -243,11 +249,11 @@ fn the_peer_receives_our_quotes_with_the_same_values() {
 #[test]
 fn we_receive_the_quotes_of_the_peer_with_the_same_values() {
     let (ours, theirs) = ours_and_theirs(1);
-    let topic = their_topic::<Quote>(&theirs, TopicKind::NoKey);
+    let topic = their_topic::<Quote>(&theirs, 1, TopicKind::NoKey);
     let publisher = theirs.create_publisher(&their_qos()).unwrap();
     let writer: no_key::DataWriter<PeerQuote, CDRSerializerAdapter<PeerQuote>> =
         publisher.create_datawriter_no_key(&topic, None).unwrap();
-    let mut reader = ours.reader::<Quote>(Quote::TOPIC, &our_qos()).unwrap();
+    let mut reader = ours.reader::<Quote>(&topic_name::<Quote>(1), &our_qos()).unwrap();
     for number in 1..=5 {
         writer.write(PeerQuote::from(&quote(number)), None).unwrap();
     }
@@ -259,7 +265,7 @@ fn we_receive_the_quotes_of_the_peer_with_the_same_values() {
 #[test]
 fn keyed_market_data_crosses_both_ways_with_the_same_values() {
     let (ours, theirs) = ours_and_theirs(2);
-    let topic = their_topic::<MarketData>(&theirs, TopicKind::WithKey);
+    let topic = their_topic::<MarketData>(&theirs, 2, TopicKind::WithKey);
     let subscriber = theirs.create_subscriber(&their_qos()).unwrap();
     let publisher = theirs.create_publisher(&their_qos()).unwrap();
     let mut their_reader: with_key::DataReader<
@@ -267,7 +273,7 @@ fn keyed_market_data_crosses_both_ways_with_the_same_values() {
         CDRDeserializerAdapter<PeerMarketData>,
     > = subscriber.create_datareader(&topic, None).unwrap();
 
-    let mut writer = ours.writer::<MarketData>(MarketData::TOPIC, &our_qos()).unwrap();
+    let mut writer = ours.writer::<MarketData>(&topic_name::<MarketData>(2), &our_qos()).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
     writer.write(&market_data(7, 3)).unwrap();
     let sample = patiently(|| their_reader.take_next_sample().unwrap());
@@ -278,7 +284,7 @@ fn keyed_market_data_crosses_both_ways_with_the_same_values() {
 
     let their_writer: with_key::DataWriter<PeerMarketData, CDRSerializerAdapter<PeerMarketData>> =
         publisher.create_datawriter(&topic, None).unwrap();
-    let mut reader = ours.reader::<MarketData>(MarketData::TOPIC, &our_qos()).unwrap();
+    let mut reader = ours.reader::<MarketData>(&topic_name::<MarketData>(2), &our_qos()).unwrap();
     assert_eq!(next(&mut reader), market_data(7, 3), "our own last value comes first");
     their_writer.write(PeerMarketData::from(&market_data(8, 4)), None).unwrap();
     assert_eq!(next(&mut reader), market_data(8, 4));
@@ -290,12 +296,12 @@ fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows()
     const PAST: u32 = 10_000;
     const LAST: u32 = 13_000;
     let (ours, theirs) = ours_and_theirs(5);
-    let topic = their_topic::<MarketData>(&theirs, TopicKind::WithKey);
+    let topic = their_topic::<MarketData>(&theirs, 5, TopicKind::WithKey);
     let subscriber = theirs.create_subscriber(&their_qos()).unwrap();
     let qos = patient().keep_last(1024).transient_local(1);
-    let mut writer = ours.writer::<MarketData>(MarketData::TOPIC, &qos).unwrap();
+    let mut writer = ours.writer::<MarketData>(&topic_name::<MarketData>(5), &qos).unwrap();
     let early = joined(6, wire_id(5));
-    let mut early = early.reader::<MarketData>(MarketData::TOPIC, &qos).unwrap();
+    let mut early = early.reader::<MarketData>(&topic_name::<MarketData>(5), &qos).unwrap();
     assert!(writer.wait_matched(1, PATIENCE).unwrap());
 
     // The writer never pauses, so Cyclone never asks for acknowledgements itself, which it does in pauses only.
@@ -337,11 +343,11 @@ fn a_peer_that_comes_late_to_a_stream_has_the_last_values_and_all_that_follows()
 #[test]
 fn a_string_that_is_not_utf8_is_dropped_and_counted() {
     let (ours, theirs) = ours_and_theirs(3);
-    let topic = their_topic::<MarketData>(&theirs, TopicKind::WithKey);
+    let topic = their_topic::<MarketData>(&theirs, 3, TopicKind::WithKey);
     let publisher = theirs.create_publisher(&their_qos()).unwrap();
     let writer: with_key::DataWriter<PeerBytes, CDRSerializerAdapter<PeerBytes>> =
         publisher.create_datawriter(&topic, None).unwrap();
-    let mut reader = ours.reader::<MarketData>(MarketData::TOPIC, &our_qos()).unwrap();
+    let mut reader = ours.reader::<MarketData>(&topic_name::<MarketData>(3), &our_qos()).unwrap();
     writer.write(PeerBytes::with_type(1, b"\xff\xfe\0"), None).unwrap();
     writer.write(PeerBytes::with_type(2, b"X\0"), None).unwrap();
     let received = next(&mut reader);
@@ -352,11 +358,11 @@ fn a_string_that_is_not_utf8_is_dropped_and_counted() {
 #[test]
 fn a_string_without_its_nul_never_reaches_the_reader() {
     let (ours, theirs) = ours_and_theirs(4);
-    let topic = their_topic::<MarketData>(&theirs, TopicKind::WithKey);
+    let topic = their_topic::<MarketData>(&theirs, 4, TopicKind::WithKey);
     let publisher = theirs.create_publisher(&their_qos()).unwrap();
     let writer: with_key::DataWriter<PeerBytes, CDRSerializerAdapter<PeerBytes>> =
         publisher.create_datawriter(&topic, None).unwrap();
-    let mut reader = ours.reader::<MarketData>(MarketData::TOPIC, &our_qos()).unwrap();
+    let mut reader = ours.reader::<MarketData>(&topic_name::<MarketData>(4), &our_qos()).unwrap();
     writer.write(PeerBytes::with_type(1, b"XYZ"), None).unwrap();
     writer.write(PeerBytes::with_type(2, b"X\0"), None).unwrap();
     assert_eq!(next(&mut reader).security_id, 2);
