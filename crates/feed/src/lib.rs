@@ -38,6 +38,7 @@
 //! |---|---|
 //! | `compressed`, on by default | Captures compressed with gzip or zstd. |
 //! | `opra` | OPRA lines: arbitration and decoding. |
+//! | `tcp-replay`, on by default | The client of a TCP replay service. |
 
 #![forbid(unsafe_code)]
 

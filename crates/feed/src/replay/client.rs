@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::options::ReplayOptions;
 use super::wire::{Item, Session, Stream};
-use super::{ReplayEvent, ReplayFailure};
+use super::{ReplayCounters, ReplayFailure};
 use crate::arbiter::Gap;
 
 /// SessionStatus (1409) of a Logout.
@@ -16,19 +16,29 @@ mod status {
     pub(super) const NOT_AVAILABLE: u64 = 102;
 }
 
-/// Counters of a client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReplayCounters {
-    /// Gaps accepted.
-    pub gaps: u64,
-    /// Requests sent.
-    pub requests: u64,
-    /// Messages replayed.
-    pub replayed: u64,
-    /// Numbers abandoned.
-    pub abandoned: u64,
-    /// Connections that failed: refused, broken, timed out, or with a protocol error.
-    pub failures: u64,
+/// Requests and reports of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayEvent {
+    /// Numbers that were not replayed and will not be requested again.
+    Abandoned {
+        /// The numbers.
+        gap: Gap,
+        /// The reason.
+        reason: ReplayFailure,
+    },
+    /// Open a connection, then call [`ReplayClient::handle_connected`].
+    Connect,
+    /// Close the connection; [`ReplayClient::handle_disconnected`] need not be called.
+    Disconnect,
+    /// The replay of a gap ended: each number was replayed or abandoned.
+    Done(Gap),
+    /// A message of a gap, in ascending order.
+    Replayed {
+        /// Its sequence number.
+        seq_num: u64,
+        /// The FAST bytes of its packet, without preamble.
+        bytes: Vec<u8>,
+    },
 }
 
 /// A gap that is being filled.

@@ -1,4 +1,4 @@
-//! TCP replay: requests lost messages from the exchange.
+//! TCP replay (feature `tcp-replay`): requests lost messages from the exchange.
 //!
 //! [`ReplayClient`] follows the replay services of MOEX (SPECTRA "TCP Replay", ASTS "TCP
 //! Recovery"). It does no I/O and has no clock. The caller owns the TCP connection and the timer:
@@ -33,42 +33,34 @@
 //! as [`ReplayEvent::Replayed`] or as [`Abandoned`](ReplayEvent::Abandoned), with a reason: books
 //! then wait for snapshots. [`ReplayEvent::Done`] ends the gap.
 
+#[cfg(feature = "tcp-replay")]
 mod client;
 mod options;
+#[cfg(feature = "tcp-replay")]
 mod wire;
 
-pub use client::{ReplayClient, ReplayCounters};
+#[cfg(feature = "tcp-replay")]
+pub use client::{ReplayClient, ReplayEvent};
 pub use options::ReplayOptions;
+#[cfg(feature = "tcp-replay")]
 pub use wire::FRAME_BYTES_MAX;
 
 use std::error::Error;
 use std::fmt;
 
-use crate::arbiter::Gap;
-
-/// Requests and reports of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReplayEvent {
-    /// Numbers that were not replayed and will not be requested again.
-    Abandoned {
-        /// The numbers.
-        gap: Gap,
-        /// The reason.
-        reason: ReplayFailure,
-    },
-    /// Open a connection, then call [`ReplayClient::handle_connected`].
-    Connect,
-    /// Close the connection; [`ReplayClient::handle_disconnected`] need not be called.
-    Disconnect,
-    /// The replay of a gap ended: each number was replayed or abandoned.
-    Done(Gap),
-    /// A message of a gap, in ascending order.
-    Replayed {
-        /// Its sequence number.
-        seq_num: u64,
-        /// The FAST bytes of its packet, without preamble.
-        bytes: Vec<u8>,
-    },
+/// Counters of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayCounters {
+    /// Gaps accepted.
+    pub gaps: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Messages replayed.
+    pub replayed: u64,
+    /// Numbers abandoned.
+    pub abandoned: u64,
+    /// Connections that failed: refused, broken, timed out, or with a protocol error.
+    pub failures: u64,
 }
 
 /// Reason why numbers are not replayed.
@@ -135,5 +127,5 @@ impl fmt::Display for ReplayFailure {
 
 impl Error for ReplayFailure {}
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tcp-replay"))]
 mod tests;

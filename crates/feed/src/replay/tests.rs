@@ -1,4 +1,5 @@
 use super::*;
+use crate::arbiter::Gap;
 use tickwire_fix::{Message, Reader, Tag, Writer};
 
 const SECOND: u64 = 1_000_000_000;
