@@ -12,7 +12,7 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use parquet::basic::{Compression, Encoding, EncodingMask, PageType, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
@@ -20,21 +20,24 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
-use parquet::schema::types::ColumnDescPtr;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 /// The value in all rows of a column, by its physical type in Parquet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OnlyValue {
     /// No row has a value.
     Null,
+    /// All rows have an empty list, which has this definition level.
+    Empty(u8),
     Int32(i32),
     Int64(i64),
     Text(String),
 }
 
 impl OnlyValue {
-    /// Returns the value, if all rows have the same one and it is null, an integer or a word of a dictionary.
-    pub(crate) fn of(column: &ArrayRef) -> Option<Self> {
+    /// Returns the value, if all rows have the same one and it is null, an empty list, an integer or a word of a
+    /// dictionary.
+    pub(crate) fn of(field: &Field, column: &ArrayRef) -> Option<Self> {
         let nulls = column.null_count();
         if nulls > 0 && nulls == column.len() {
             return Some(Self::Null);
@@ -43,6 +46,11 @@ impl OnlyValue {
             return None;
         }
         Some(match column.data_type() {
+            DataType::List(_) => {
+                let ends = column.as_list::<i32>().offsets();
+                // Level 0 of a nullable list is null.
+                (ends.first() == ends.last()).then(|| Self::Empty(field.is_nullable().into()))?
+            }
             DataType::Int8 => Self::Int32(only::<Int8Type>(column)?.into()),
             DataType::Int16 => Self::Int32(only::<Int16Type>(column)?.into()),
             DataType::Int32 => Self::Int32(only::<Int32Type>(column)?),
@@ -66,7 +74,7 @@ impl OnlyValue {
     /// Returns its PLAIN encoding; `None` if there is no value.
     fn plain(&self) -> Option<Vec<u8>> {
         Some(match self {
-            Self::Null => return None,
+            Self::Null | Self::Empty(_) => return None,
             Self::Int32(value) => value.to_le_bytes().to_vec(),
             Self::Int64(value) => value.to_le_bytes().to_vec(),
             // Fits: a constant of a template file, or the name of an enumeration's element.
@@ -79,7 +87,7 @@ impl OnlyValue {
     fn statistics(&self, physical: Type, rows: usize) -> Option<Statistics> {
         let nulls = Some(rows as u64);
         match self {
-            Self::Null => match physical {
+            Self::Null | Self::Empty(_) => match physical {
                 Type::BOOLEAN => Some(Statistics::boolean(None, None, None, nulls, false)),
                 Type::INT32 => Some(Statistics::int32(None, None, None, nulls, false)),
                 Type::INT64 => Some(Statistics::int64(None, None, None, nulls, false)),
@@ -122,8 +130,9 @@ impl OnlyValue {
             let written = pages.write_page(CompressedPage::new(dictionary, len))?;
             dictionary_at = Some(written.offset as i64);
         }
-        let (body, encoding) = match self {
-            Self::Null => (levels(rows, 0), Encoding::PLAIN),
+        let (body, encoding) = match *self {
+            Self::Null => (without_values(&column, rows, 0), Encoding::PLAIN),
+            Self::Empty(level) => (without_values(&column, rows, level), Encoding::PLAIN),
             _ => (page_body(rows, column.max_def_level() > 0), Encoding::RLE_DICTIONARY),
         };
         let len = body.len();
@@ -192,7 +201,15 @@ fn page_body(rows: usize, has_levels: bool) -> Vec<u8> {
     body
 }
 
-/// Returns a run of equal definition levels, after its length in bytes.
+/// Returns the body of a data page without values: a run of repetition levels 0, if the column is in lists, and a run
+/// of this definition level.
+fn without_values(column: &ColumnDescriptor, rows: usize, level: u8) -> Vec<u8> {
+    let mut body = if column.max_rep_level() > 0 { levels(rows, 0) } else { Vec::new() };
+    body.append(&mut levels(rows, level));
+    body
+}
+
+/// Returns a run of equal levels, after its length in bytes.
 fn levels(rows: usize, level: u8) -> Vec<u8> {
     let run = run(rows);
     // Fits: a run's length has at most ten bytes.

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::errors::ParquetError;
@@ -22,24 +22,28 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// The row group under construction; columns of lists have several leaves.
-    leaves: Vec<Leaf>,
+    /// The row group under construction.
+    columns: Vec<GroupColumn>,
     rows: usize,
 }
 
 /// A column of the row group.
-struct Leaf {
-    writer: ArrowColumnWriter,
-    rows: LeafRows,
+struct GroupColumn {
+    field: FieldRef,
+    /// Writers of its leaves: a column of lists has several.
+    leaves: Vec<ArrowColumnWriter>,
+    /// True if its pages have statistics, which only Arrow's writer creates.
+    has_pages: bool,
+    rows: ColumnRows,
 }
 
 /// Rows of a column so far.
-enum LeafRows {
+enum ColumnRows {
     /// None yet.
     None,
     /// This many with one value. The array has some of them.
     Same { value: OnlyValue, some: ArrayRef, count: usize },
-    /// In the writer.
+    /// In the writers.
     Written,
 }
 
@@ -59,7 +63,7 @@ impl<W: Write + Send> ParquetFile<W> {
         }
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties))?;
         let (file, factory) = writer.into_serialized_writer()?;
-        Ok(Self { file, factory, schema, leaves: Vec::new(), rows: 0 })
+        Ok(Self { file, factory, schema, columns: Vec::new(), rows: 0 })
     }
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
@@ -80,41 +84,26 @@ impl<W: Write + Send> ParquetFile<W> {
 
     fn begin_group(&mut self) -> Result<(), ParquetError> {
         let writers = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
-        let (properties, columns) = (self.file.properties(), self.file.schema_descr().columns());
-        self.leaves = writers
-            .into_iter()
-            .zip(columns)
-            .map(|(writer, column)| {
-                // Page statistics are Arrow's.
-                let has_pages =
-                    properties.statistics_enabled(column.path()) == EnabledStatistics::Page;
-                Leaf { writer, rows: if has_pages { LeafRows::Written } else { LeafRows::None } }
-            })
-            .collect();
+        let (properties, leaves) = (self.file.properties(), self.file.schema_descr());
+        self.columns = self.schema.fields().iter().map(GroupColumn::new).collect();
+        for (at, writer) in writers.into_iter().enumerate() {
+            let column = &mut self.columns[leaves.get_column_root_idx(at)];
+            let statistics = properties.statistics_enabled(leaves.column(at).path());
+            column.has_pages |= statistics == EnabledStatistics::Page;
+            column.leaves.push(writer);
+        }
         Ok(())
     }
 
     fn write_rows(&mut self, rows: &RecordBatch) -> Result<(), ParquetError> {
         self.rows += rows.num_rows();
-        let mut leaves = self.leaves.iter_mut();
-        for (field, column) in self.schema.fields().iter().zip(rows.columns()) {
-            if !field.data_type().is_nested() {
-                if let Some(leaf) = leaves.next() {
-                    leaf.append(field, column)?;
-                }
-                continue;
-            }
-            for (values, leaf) in compute_leaves(field, column)?.iter().zip(&mut leaves) {
-                leaf.rows = LeafRows::Written;
-                leaf.writer.write(values)?;
-            }
-        }
-        Ok(())
+        let mut columns = self.columns.iter_mut().zip(rows.columns());
+        columns.try_for_each(|(column, values)| column.append(values))
     }
 
     /// Returns the bytes of the rows held in memory.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.leaves.iter().map(|leaf| leaf.writer.get_estimated_total_bytes()).sum()
+        self.columns.iter().map(GroupColumn::waiting_bytes).sum()
     }
 
     /// Ends the row group.
@@ -122,15 +111,17 @@ impl<W: Write + Send> ParquetFile<W> {
         if self.rows == 0 {
             return Ok(());
         }
-        let columns = self.file.schema_descr().columns().to_vec();
+        let mut leaves = self.file.schema_descr().columns().to_vec().into_iter();
         let mut group = self.file.next_row_group()?;
-        for (leaf, column) in std::mem::take(&mut self.leaves).into_iter().zip(columns) {
-            match leaf.rows {
-                LeafRows::Same { value, count, .. } => {
-                    value.append_to(&mut group, column, count)?
-                }
-                LeafRows::None | LeafRows::Written => {
-                    leaf.writer.close()?.append_to_row_group(&mut group)?;
+        for GroupColumn { leaves: writers, rows, .. } in std::mem::take(&mut self.columns) {
+            for (writer, leaf) in writers.into_iter().zip(&mut leaves) {
+                match &rows {
+                    ColumnRows::Same { value, count, .. } => {
+                        value.append_to(&mut group, leaf, *count)?
+                    }
+                    ColumnRows::None | ColumnRows::Written => {
+                        writer.close()?.append_to_row_group(&mut group)?;
+                    }
                 }
             }
         }
@@ -146,42 +137,55 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-impl Leaf {
-    /// Appends the rows of a column without inner columns.
-    fn append(&mut self, field: &Field, column: &ArrayRef) -> Result<(), ParquetError> {
+impl GroupColumn {
+    fn new(field: &FieldRef) -> Self {
+        let (field, leaves) = (Arc::clone(field), Vec::new());
+        Self { field, leaves, has_pages: false, rows: ColumnRows::None }
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        self.leaves.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum()
+    }
+
+    /// Appends rows.
+    fn append(&mut self, values: &ArrayRef) -> Result<(), ParquetError> {
         let only = match self.rows {
-            LeafRows::Written => None,
+            ColumnRows::Written => None,
             // Another type is an error, which `write` returns.
-            _ if column.data_type() != field.data_type() => None,
-            _ => OnlyValue::of(column),
+            _ if values.data_type() != self.field.data_type() => None,
+            _ => OnlyValue::of(&self.field, values),
         };
+        // Without a value there are no page statistics.
+        let only = only.filter(|only| !self.has_pages || *only == OnlyValue::Null);
         match (&mut self.rows, only) {
-            (LeafRows::Same { value, some, count }, Some(only)) if *value == only => {
-                *count += column.len();
+            (ColumnRows::Same { value, some, count }, Some(only)) if *value == only => {
+                *count += values.len();
                 // The longer it is, the fewer writes a later value takes.
-                if column.len() > some.len() {
-                    *some = column.clone();
+                if values.len() > some.len() {
+                    *some = values.clone();
                 }
                 return Ok(());
             }
-            (rows @ LeafRows::None, Some(value)) => {
-                *rows = LeafRows::Same { value, some: column.clone(), count: column.len() };
+            (rows @ ColumnRows::None, Some(value)) => {
+                *rows = ColumnRows::Same { value, some: values.clone(), count: values.len() };
                 return Ok(());
             }
             _ => {}
         }
-        let before = std::mem::replace(&mut self.rows, LeafRows::Written);
-        if let LeafRows::Same { some, mut count, .. } = before {
+        let before = std::mem::replace(&mut self.rows, ColumnRows::Written);
+        if let ColumnRows::Same { some, mut count, .. } = before {
             while count > 0 {
                 let rows = count.min(some.len());
-                self.write(field, &some.slice(0, rows))?;
+                self.write(&some.slice(0, rows))?;
                 count -= rows;
             }
         }
-        self.write(field, column)
+        self.write(values)
     }
 
-    fn write(&mut self, field: &Field, column: &ArrayRef) -> Result<(), ParquetError> {
-        compute_leaves(field, column)?.iter().try_for_each(|values| self.writer.write(values))
+    fn write(&mut self, values: &ArrayRef) -> Result<(), ParquetError> {
+        let leaves = compute_leaves(&self.field, values)?;
+        let mut pairs = leaves.iter().zip(&mut self.leaves);
+        pairs.try_for_each(|(values, leaf)| leaf.write(values))
     }
 }

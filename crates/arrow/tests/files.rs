@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::types::Int16Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch,
-    RecordBatchOptions, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
-    new_null_array,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, ListArray,
+    RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array, new_null_array,
 };
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::reader::FileReader;
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use tickwire_arrow::{ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter};
 use tickwire_exchange::{CmeShape, Generator, Options};
@@ -326,6 +327,69 @@ fn columns_without_a_value_are_read_back() {
             let nulls = column.statistics().and_then(|statistics| statistics.null_count_opt());
             assert_eq!(nulls, Some(group.num_rows() as u64), "{:?}", column.column_path());
             assert!(column.compressed_size() < 50, "{:?}", column.column_path());
+        }
+    }
+}
+
+/// Lists of structs with a number and a list of texts: null, empty, or with one entry each.
+fn lists(kind: &str, rows: usize) -> ArrayRef {
+    let texts = Arc::new(Field::new("item", DataType::Utf8, true));
+    let fields = Fields::from(vec![
+        Field::new("number", DataType::Int64, true),
+        Field::new("texts", DataType::List(texts.clone()), true),
+    ]);
+    let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));
+    let entries = if kind == "full" { rows } else { 0 };
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..entries as i64));
+    let words = Arc::new(StringArray::from_iter_values((0..entries).map(|_| "word")));
+    let words = ListArray::new(texts, OffsetBuffer::from_repeated_length(1, entries), words, None);
+    let structs = StructArray::new(fields, vec![numbers, Arc::new(words)], None);
+    let ends = OffsetBuffer::from_repeated_length(usize::from(kind == "full"), rows);
+    let nulls = (kind == "null").then(|| NullBuffer::new_null(rows));
+    Arc::new(ListArray::new(item, ends, Arc::new(structs), nulls))
+}
+
+#[test]
+fn lists_without_an_entry_are_read_back() {
+    let kind = lists("null", 0).data_type().clone();
+    let fields = [("pkt", DataType::UInt64, true), ("a", kind.clone(), true), ("b", kind, false)];
+    let fields = fields.map(|(name, kind, nullable)| Field::new(name, kind, nullable));
+    let schema = Arc::new(Schema::new(fields.to_vec()));
+    // A list that may be null, and one that may not.
+    let batch = |a: &str, b: &str, rows: usize| {
+        let packets = new_null_array(&DataType::UInt64, rows);
+        RecordBatch::try_new(schema.clone(), vec![packets, lists(a, rows), lists(b, rows)]).unwrap()
+    };
+    // Columns whose row group is a run, and batches.
+    for (runs, batches) in [
+        ("pkt a b", vec![batch("null", "empty", 1)]),
+        ("pkt a b", vec![batch("empty", "empty", 8_192), batch("empty", "empty", 3)]),
+        ("pkt a b", vec![batch("null", "empty", 1 << 20), batch("full", "full", 1)]),
+        ("pkt b", vec![batch("null", "empty", 8_192), batch("empty", "empty", 5)]),
+        ("pkt a", vec![batch("null", "full", 3), batch("null", "empty", 4)]),
+        (
+            "pkt",
+            vec![batch("null", "empty", 300), batch("full", "full", 70), batch("null", "empty", 9)],
+        ),
+        ("pkt", vec![batch("full", "full", 3), batch("null", "empty", 8_192)]),
+    ] {
+        let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        let file = writer.finish().unwrap();
+        let (_, found) = read(file.clone());
+        let found = arrow_select::concat::concat_batches(&schema, &found).unwrap();
+        let all = arrow_select::concat::concat_batches(&schema, &batches).unwrap();
+        assert_eq!(found, all);
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+        let group = reader.metadata().row_group(0);
+        assert_eq!(group.num_columns(), 5);
+        for column in group.columns() {
+            let is_short = runs.split(' ').any(|run| run == column.column_path().parts()[0]);
+            let compression = column.compression();
+            let is_run = compression == Compression::UNCOMPRESSED && column.compressed_size() < 50;
+            assert_eq!(is_run, is_short, "{runs}: {:?}", column.column_path());
+            let nulls = column.statistics().and_then(|statistics| statistics.null_count_opt());
+            assert!(!is_short || nulls == Some(group.num_rows() as u64), "{nulls:?}");
         }
     }
 }

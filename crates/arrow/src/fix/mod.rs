@@ -129,7 +129,7 @@ impl MessageBuilder {
     /// Errors of Arrow: the batch is too large for 32-bit offsets.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.bytes = 0;
-        let mut columns: Vec<ArrayRef> = self.places.finish();
+        let mut columns: Vec<ArrayRef> = self.places.finish(self.rows.len, &mut self.nulls);
         columns.extend(self.rows.finish(&mut self.nulls)?);
         columns.push(self.other.finish()?);
         RecordBatch::try_new(self.schema.clone(), columns)

@@ -1,7 +1,9 @@
 //! Origin of a message: line of a log or packet of a capture.
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{TimestampNanosecondBuilder, UInt64Builder};
+use super::values::NullArrays;
+use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
+use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
+use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;
 
@@ -21,36 +23,85 @@ pub struct MessagePlace {
 /// Columns of [`MessagePlace`].
 #[derive(Default)]
 pub struct Places {
-    lines: UInt64Builder,
-    offsets: UInt64Builder,
-    packets: UInt64Builder,
-    times: TimestampNanosecondBuilder,
+    lines: PlaceNumbers<UInt64Type>,
+    offsets: PlaceNumbers<UInt64Type>,
+    packets: PlaceNumbers<UInt64Type>,
+    times: PlaceNumbers<TimestampNanosecondType>,
+}
+
+/// A column of numbers. Nulls are only counted until a number follows: a file has lines and offsets, or packets and
+/// times, so that two of the four columns have no values.
+struct PlaceNumbers<T: ArrowPrimitiveType> {
+    values: PrimitiveBuilder<T>,
+    /// Nulls after the values.
+    nulls: usize,
+}
+
+impl<T: ArrowPrimitiveType> Default for PlaceNumbers<T> {
+    fn default() -> Self {
+        Self { values: PrimitiveBuilder::with_capacity(0), nulls: 0 }
+    }
+}
+
+impl<T: ArrowPrimitiveType> PlaceNumbers<T> {
+    fn push(&mut self, number: Option<T::Native>) {
+        let Some(number) = number else { return self.nulls += 1 };
+        self.pad();
+        self.values.append_value(number);
+    }
+
+    fn pad(&mut self) {
+        let nulls = std::mem::take(&mut self.nulls);
+        if nulls > 0 {
+            self.values.append_nulls(nulls);
+        }
+    }
+
+    /// Returns the values of all rows and empties the column; `None` if all are null.
+    fn finish(&mut self) -> Option<PrimitiveArray<T>> {
+        if self.values.is_empty() {
+            self.nulls = 0;
+            return None;
+        }
+        self.pad();
+        Some(self.values.finish())
+    }
 }
 
 impl Places {
     pub fn fields() -> Vec<Field> {
-        let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
         vec![
             Field::new("line", DataType::UInt64, true),
             Field::new("off", DataType::UInt64, true),
             Field::new("pkt", DataType::UInt64, true),
-            Field::new("time", time, true),
+            Field::new("time", time_type(), true),
         ]
     }
 
     pub fn push(&mut self, place: &MessagePlace) {
-        self.lines.append_option(place.line);
-        self.offsets.append_option(place.offset);
-        self.packets.append_option(place.packet);
-        self.times.append_option(place.time_ns.and_then(|time| i64::try_from(time).ok()));
+        self.lines.push(place.line);
+        self.offsets.push(place.offset);
+        self.packets.push(place.packet);
+        self.times.push(place.time_ns.and_then(|time| i64::try_from(time).ok()));
     }
 
-    pub fn finish(&mut self) -> Vec<ArrayRef> {
-        vec![
-            Arc::new(self.lines.finish()),
-            Arc::new(self.offsets.finish()),
-            Arc::new(self.packets.finish()),
-            Arc::new(self.times.finish().with_timezone("UTC")),
-        ]
+    /// Returns the columns of `rows` rows and empties them.
+    pub fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Vec<ArrayRef> {
+        let mut columns = Vec::new();
+        for numbers in [&mut self.lines, &mut self.offsets, &mut self.packets] {
+            columns.push(match numbers.finish() {
+                Some(numbers) => Arc::new(numbers) as ArrayRef,
+                None => nulls.take(&DataType::UInt64, rows),
+            });
+        }
+        columns.push(match self.times.finish() {
+            Some(times) => Arc::new(times.with_timezone("UTC")),
+            None => nulls.take(&time_type(), rows),
+        });
+        columns
     }
+}
+
+fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
 }

@@ -47,6 +47,8 @@ struct Group {
     name: String,
     shape: Shape,
     delimiter: u32,
+    /// Fields of an entry.
+    fields: Fields,
     entries: Rows,
     /// End of each row's list, as an index of entries.
     ends: Vec<i32>,
@@ -202,6 +204,7 @@ impl Group {
             name: field.name().to_owned(),
             shape,
             delimiter: group.delimiter().0,
+            fields: entries.fields().into(),
             entries,
             ends: vec![0],
             valid: BooleanBufferBuilder::new(0),
@@ -212,8 +215,12 @@ impl Group {
         if let Shape::Count(count) = &self.shape {
             return count.field();
         }
-        let item = item(self.entries.fields().into());
-        Field::new(&self.name, DataType::List(item), true)
+        Field::new(&self.name, DataType::List(self.item()), true)
+    }
+
+    /// Element field of the list.
+    fn item(&self) -> Arc<Field> {
+        Arc::new(Field::new("item", DataType::Struct(self.fields.clone()), false))
     }
 
     /// Reads the entries that follow the count at `at`; returns the position after them.
@@ -278,13 +285,16 @@ impl Group {
         if let Shape::Count(count) = &mut self.shape {
             return count.finish(rows, nulls);
         }
+        let item = self.item();
+        if self.valid.is_empty() {
+            return Ok(nulls.take(&DataType::List(item), rows));
+        }
         let len = self.entries.len;
         self.pad(rows, len);
-        let fields = Fields::from(self.entries.fields());
         let ends = std::mem::replace(&mut self.ends, vec![0]);
         let valid = NullBuffer::new(self.valid.finish());
-        let entries = StructArray::try_new(fields.clone(), self.entries.finish(nulls)?, None)?;
-        let item = item(fields);
+        let columns = self.entries.finish(nulls)?;
+        let entries = StructArray::try_new(self.fields.clone(), columns, None)?;
         Ok(Arc::new(ListArray::try_new(item, offsets(ends)?, Arc::new(entries), Some(valid))?))
     }
 
@@ -296,9 +306,4 @@ impl Group {
             group.clear();
         }
     }
-}
-
-/// Returns the element field of a list.
-fn item(fields: Fields) -> Arc<Field> {
-    Arc::new(Field::new("item", DataType::Struct(fields), false))
 }

@@ -237,7 +237,8 @@ impl Column {
 pub struct NullArrays(Vec<ArrayRef>);
 
 impl NullArrays {
-    fn take(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
+    /// Returns `rows` nulls.
+    pub fn take(&mut self, data_type: &DataType, rows: usize) -> ArrayRef {
         let known = self.0.iter().position(|array| array.data_type() == data_type);
         let at = known.unwrap_or_else(|| {
             self.0.push(new_null_array(data_type, rows));
