@@ -30,7 +30,7 @@ pub(crate) fn fields(numbers: PacketNumbers) -> Vec<Field> {
     let time = DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into()));
     let seq_num = (numbers == PacketNumbers::Column).then_some(("seq_num", DataType::UInt64));
     let first = [("pkt", DataType::UInt64), ("off", DataType::UInt64), ("time", time)];
-    let last = ["source", "destination", "line"].map(|name| (name, DataType::Utf8));
+    let last = ["source", "destination"].map(|name| (name, DataType::Utf8));
     let all = first.into_iter().chain(seq_num).chain(last);
     all.map(|(name, data_type)| Field::new(name, data_type, true)).collect()
 }
@@ -90,14 +90,19 @@ impl Texts {
 }
 
 /// A column of addresses; each distinct address is formatted once.
-struct Addresses {
+pub(crate) struct Addresses {
     texts: Texts,
     /// The previous row's address and its index.
     last: Option<(SocketAddr, u32)>,
 }
 
 impl Addresses {
-    fn append(&mut self, address: Option<SocketAddr>, count: usize) {
+    pub(crate) fn new() -> Self {
+        Self { texts: Texts::new(), last: None }
+    }
+
+    /// Appends an address `count` times.
+    pub(crate) fn append(&mut self, address: Option<SocketAddr>, count: usize) {
         let index = address.map(|address| match self.last {
             Some((last, index)) if last == address => index,
             _ => {
@@ -109,7 +114,8 @@ impl Addresses {
         self.texts.append(index, count);
     }
 
-    fn take(&mut self) -> ArrayRef {
+    /// Returns the addresses as texts and empties the column.
+    pub(crate) fn take(&mut self) -> ArrayRef {
         self.last = None;
         self.texts.take()
     }
@@ -153,21 +159,18 @@ pub(crate) struct HeaderColumns {
     seq_nums: Option<Repeated<UInt64Type>>,
     sources: Addresses,
     destinations: Addresses,
-    lines: Texts,
 }
 
 impl HeaderColumns {
     pub(crate) fn new(numbers: PacketNumbers) -> Self {
-        let addresses = || Addresses { texts: Texts::new(), last: None };
         Self {
             counts: Vec::with_capacity(WAITING_MAX),
             packets: Repeated::new(),
             offsets: Repeated::new(),
             times: Repeated::new(),
             seq_nums: (numbers == PacketNumbers::Column).then(Repeated::new),
-            sources: addresses(),
-            destinations: addresses(),
-            lines: Texts::new(),
+            sources: Addresses::new(),
+            destinations: Addresses::new(),
         }
     }
 
@@ -185,8 +188,6 @@ impl HeaderColumns {
         }
         self.sources.append(header.source, rows);
         self.destinations.append(header.destination, rows);
-        let line = header.line.map(|line| self.lines.index(line));
-        self.lines.append(line, rows);
         // A message has fewer than 2^32 entries.
         self.counts.push(rows as u32);
     }
@@ -213,7 +214,7 @@ impl HeaderColumns {
         ];
         let seq_nums = self.seq_nums.as_mut().map(|seq_nums| seq_nums.values.take());
         columns.extend(seq_nums.map(|seq_nums| Arc::new(seq_nums) as ArrayRef));
-        columns.extend([self.sources.take(), self.destinations.take(), self.lines.take()]);
+        columns.extend([self.sources.take(), self.destinations.take()]);
         columns
     }
 }

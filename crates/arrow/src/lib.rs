@@ -28,7 +28,7 @@
 //! assert_eq!(batch.num_rows(), 2);
 //! let names: Vec<&str> = batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
 //! assert_eq!(names, [
-//!     "pkt", "off", "time", "seq_num", "source", "destination", "line", "Symbol", "Levels.length", "Levels.entry",
+//!     "pkt", "off", "time", "seq_num", "source", "destination", "Symbol", "Levels.length", "Levels.entry",
 //!     "Levels/Price.mantissa", "Levels/Price.exponent", "Levels/Size",
 //! ]);
 //! ```

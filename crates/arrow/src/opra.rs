@@ -410,7 +410,7 @@ mod tests {
     fn no_two_columns_of_a_category_have_one_name() {
         for (category, _) in CATEGORIES {
             let mut names = columns_of(category);
-            names.extend(["pkt", "off", "time", "source", "destination", "line"]);
+            names.extend(["pkt", "off", "time", "source", "destination"]);
             let count = names.len();
             names.sort_unstable();
             names.dedup();

@@ -38,7 +38,6 @@ fn batches() -> [RecordBatch; 2] {
                 time_ns: Some(1_375_336_800_000_000_000 + index),
                 source: Some("10.0.0.1:5000".parse().unwrap()),
                 destination: (index % 2 == 0).then(|| "239.1.1.1:8000".parse().unwrap()),
-                line: Some("A"),
                 ..Header::default()
             };
             table.push(&header, decoded.message).unwrap();

@@ -148,7 +148,8 @@ fn columns_may_be_chosen_and_decimals_be_floats() {
     let batch = builder.take_batch().expect("fits");
     let names: Vec<String> =
         batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-    assert_eq!(names, ["line", "off", "pkt", "time", "NoPartyIDs", "Price", "other"]);
+    let places = ["line", "off", "pkt", "time", "source", "destination"];
+    assert_eq!(names, [&places[..], &["NoPartyIDs", "Price", "other"]].concat());
     let prices = batch.column_by_name("Price").expect("a column").as_primitive::<Float64Type>();
     assert_eq!((prices.value(0), prices.is_null(1)), (10.25, true));
     let entries = batch.column_by_name("NoPartyIDs").expect("a column").as_list::<i32>().value(0);
@@ -177,13 +178,16 @@ fn batches_begin_anew_and_places_are_columns() {
     let mut reader = Reader::new();
     for row in 0..3 {
         let message = reader.decode(&bytes).expect("right");
-        let place = MessagePlace { line: Some(row), packet: Some(9), ..MessagePlace::default() };
+        let source = (row == 1).then(|| "10.0.0.1:5001".parse().expect("an address"));
+        let place = MessagePlace { line: Some(row), packet: Some(9), source, ..Default::default() };
         builder.push(&place, &message);
         assert_eq!(builder.bytes(), bytes.len());
         let batch = builder.take_batch().expect("fits");
         assert_eq!((batch.num_rows(), builder.rows(), builder.bytes()), (1, 0, 0));
         assert_eq!(batch.column(0).as_primitive::<UInt64Type>().value(0), row);
         assert_eq!((batch.column(1).null_count(), batch.column(2).null_count()), (1, 0));
+        let sources = batch.column_by_name("source").expect("there").as_string::<i32>();
+        assert_eq!(sources.iter().next(), Some((row == 1).then_some("10.0.0.1:5001")));
         assert_eq!(other(&batch, 0), vec![]);
         assert_eq!(
             batch.column_by_name("NoPartyIDs").expect("there").as_list::<i32>().value_length(0),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Statistics, decompressed};
 
@@ -37,6 +38,10 @@ pub struct FoundAt {
     pub packet: Option<u64>,
     /// Capture time of that record, nanoseconds since 1970-01-01 UTC.
     pub time_ns: Option<u64>,
+    /// Sender of that record.
+    pub source: Option<SocketAddr>,
+    /// Receiver of that record.
+    pub destination: Option<SocketAddr>,
 }
 
 /// Position of a finding, printed by line or record as in the file.
@@ -213,8 +218,13 @@ impl Pull {
                 let Some(flows) = streams else { return false };
                 let error = match reader.next_packet() {
                     Ok(Some(packet)) => {
-                        let (packet_at, time_ns) = (Some(packet.record), packet.timestamp_ns);
-                        let at = FoundAt { packet: packet_at, time_ns, ..FoundAt::default() };
+                        let at = FoundAt {
+                            packet: Some(packet.record),
+                            time_ns: packet.timestamp_ns,
+                            source: packet.source,
+                            destination: packet.destination,
+                            ..FoundAt::default()
+                        };
                         let Ok(()) = flows.take(&packet, &mut hand_out(at, handle));
                         return true;
                     }

@@ -92,7 +92,7 @@ def expected_of(row: dict[str, object], column: str) -> object:
     return Decimal(value["m"]).scaleb(value["e"]) if is_decimal(value) else value  # type: ignore[index]
 
 
-HEADER = ["pkt", "off", "time", "seq_num", "source", "destination", "line"]
+HEADER = ["pkt", "off", "time", "seq_num", "source", "destination"]
 
 
 def rows_of(name: str) -> dict[str, list[dict[str, object]]]:

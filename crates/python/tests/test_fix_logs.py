@@ -15,6 +15,8 @@ from test_fix_messages import sealed
 from tickwire import fix
 
 UTC = datetime.timezone.utc
+# The first columns.
+PLACE = ["line", "off", "pkt", "time", "source", "destination"]
 
 
 def order(number: int) -> bytes:
@@ -77,23 +79,16 @@ def test_messages_of_captures_have_their_record_and_time(tmp_path: Path) -> None
     ]
     table = opened.table()
     assert table["pkt"].to_pylist() == [1, 2] and table["line"].null_count == 2
+    assert table["source"].to_pylist() == ["10.0.0.1:40000"] * 2
+    assert table["destination"].to_pylist() == ["10.0.0.2:9001"] * 2
     assert table["time"].cast(pyarrow.int64()).to_pylist() == [1767616201000000005, 1767616202000000005]
 
 
 def test_columns_are_those_that_the_messages_have(tmp_path: Path) -> None:
     table = fix.open(log(tmp_path)).table("NewOrderSingle")
     assert table.column_names == [
-        *[
-            "line",
-            "off",
-            "pkt",
-            "time",
-            "BeginString",
-            "SenderCompID",
-            "TargetCompID",
-            "MsgSeqNum",
-            "SendingTime",
-        ],
+        *PLACE,
+        *["BeginString", "SenderCompID", "TargetCompID", "MsgSeqNum", "SendingTime"],
         *["ClOrdID", "NoPartyIDs", "Symbol", "Side", "TransactTime", "OrderQty", "OrdType", "Price", "other"],
     ]
     assert table["line"].to_pylist() == [1, 2, 3]
@@ -111,7 +106,7 @@ def test_columns_are_those_that_the_messages_have(tmp_path: Path) -> None:
 def test_columns_may_be_chosen(tmp_path: Path) -> None:
     opened = fix.open(log(tmp_path))
     chosen = opened.to_polars("D", ["Price", "NoPartyIDs"], floats=True)
-    assert chosen.columns == ["line", "off", "pkt", "time", "NoPartyIDs", "Price", "other"]
+    assert chosen.columns == [*PLACE, "NoPartyIDs", "Price", "other"]
     assert chosen["Price"].to_list() == [0.25, 1.25, 2.25]
     every = opened.table("D", "all")
     assert {"CheckSum", "Text", "NoPartyIDs", "MsgType"} < set(every.column_names)

@@ -464,7 +464,10 @@ fn one_file_has_the_chosen_fields_of_a_fix_message() {
     let rows = &read(&out)[0];
     let names: Vec<&str> =
         rows.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
-    assert_eq!(names, ["line", "off", "pkt", "time", "Symbol", "Price", "other"]);
+    assert_eq!(
+        names,
+        ["line", "off", "pkt", "time", "source", "destination", "Symbol", "Price", "other"]
+    );
     assert_eq!(rows.num_rows(), 3);
     let wrong = tickwire(&format!("{command} --template D --fields Prize"));
     assert_eq!(wrong.status, 2);

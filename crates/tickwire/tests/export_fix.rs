@@ -80,6 +80,8 @@ fn a_capture_that_is_cut_keeps_the_messages_before_the_cut() {
     assert_eq!(run.status, 1, "{}", run.err);
     let orders = read(&out.join("NewOrderSingle/x.pcap.parquet"));
     assert_eq!(texts(&orders, "ClOrdID"), ["c1", "c2"]);
+    assert_eq!(texts(&orders, "source"), ["10.0.0.1:40000"; 2]);
+    assert_eq!(texts(&orders, "destination"), ["10.0.0.2:9001"; 2]);
     let errors = texts(&read(&out.join("errors/x.pcap.parquet")), "error");
     let [error] = &errors[..] else { panic!("{errors:?}") };
     assert!(error.contains("end of the file: the rest of the file cannot be read: "), "{error}");

@@ -14,7 +14,7 @@ use std::path::Path;
 use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
 
 /// Columns that are not fields of messages.
-const HEADER: [&str; 6] = ["pkt", "off", "time", "source", "destination", "line"];
+const HEADER: [&str; 5] = ["pkt", "off", "time", "source", "destination"];
 
 fn read(path: &Path) -> Vec<RecordBatch> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -223,7 +223,7 @@ fn categories_and_columns_are_chosen_and_partitions_made() {
     let batches = read(&partition.join("trace.bin.parquet"));
     let schema = batches[0].schema();
     let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    assert_eq!(names, ["pkt", "off", "time", "source", "destination", "line", "symbol", "bid"]);
+    assert_eq!(names, ["pkt", "off", "time", "source", "destination", "symbol", "bid"]);
     assert_eq!(row(&batches[0], 0)["symbol"].replace(' ', "%20"), symbol);
 
     for (options, told) in [

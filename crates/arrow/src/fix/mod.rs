@@ -61,7 +61,7 @@ impl std::error::Error for UnknownMsgType {}
 /// | others | Utf8 |
 ///
 /// Columns have the names of the fields, in the order of the dictionary: header, body, trailer. The first
-/// columns are `line` and `off` for text logs, `pkt` and `time` for captures. The last column, `other`, lists
+/// columns are `line` and `off` for text logs, `pkt`, `time`, `source` and `destination` for captures. The last column, `other`, lists
 /// the tags and values that have no column: fields that the dictionary does not define there, repeated
 /// fields, values that their column cannot hold (it is null then), and counts that differ from the number of
 /// entries.

@@ -1,10 +1,12 @@
 //! Origin of a message: line of a log or packet of a capture.
 
 use super::values::NullArrays;
+use crate::header::Addresses;
 use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Field, TimeUnit};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Position of a message in its log or capture.
@@ -18,15 +20,20 @@ pub struct MessagePlace {
     pub packet: Option<u64>,
     /// Capture time of that record, nanoseconds since 1970-01-01 UTC.
     pub time_ns: Option<u64>,
+    /// Sender of that record.
+    pub source: Option<SocketAddr>,
+    /// Receiver of that record.
+    pub destination: Option<SocketAddr>,
 }
 
 /// Columns of [`MessagePlace`].
-#[derive(Default)]
 pub struct Places {
     lines: PlaceNumbers<UInt64Type>,
     offsets: PlaceNumbers<UInt64Type>,
     packets: PlaceNumbers<UInt64Type>,
     times: PlaceNumbers<TimestampNanosecondType>,
+    sources: Addresses,
+    destinations: Addresses,
 }
 
 /// A column of numbers. Nulls are only counted until a number follows: a file has lines and offsets, or packets and
@@ -68,6 +75,19 @@ impl<T: ArrowPrimitiveType> PlaceNumbers<T> {
     }
 }
 
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            lines: PlaceNumbers::default(),
+            offsets: PlaceNumbers::default(),
+            packets: PlaceNumbers::default(),
+            times: PlaceNumbers::default(),
+            sources: Addresses::new(),
+            destinations: Addresses::new(),
+        }
+    }
+}
+
 impl Places {
     pub fn fields() -> Vec<Field> {
         vec![
@@ -75,6 +95,8 @@ impl Places {
             Field::new("off", DataType::UInt64, true),
             Field::new("pkt", DataType::UInt64, true),
             Field::new("time", time_type(), true),
+            Field::new("source", DataType::Utf8, true),
+            Field::new("destination", DataType::Utf8, true),
         ]
     }
 
@@ -83,6 +105,8 @@ impl Places {
         self.offsets.push(place.offset);
         self.packets.push(place.packet);
         self.times.push(place.time_ns.and_then(|time| i64::try_from(time).ok()));
+        self.sources.append(place.source, 1);
+        self.destinations.append(place.destination, 1);
     }
 
     /// Returns the columns of `rows` rows and empties them.
@@ -98,6 +122,7 @@ impl Places {
             Some(times) => Arc::new(times.with_timezone("UTC")),
             None => nulls.take(&time_type(), rows),
         });
+        columns.extend([self.sources.take(), self.destinations.take()]);
         columns
     }
 }

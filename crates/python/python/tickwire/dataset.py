@@ -26,9 +26,9 @@ Read = Callable[[Sequence[str] | None, int | None, int | None], Batches]
 
 # Number of scans that a dataset records.
 _SCANS = 100
-# Suffixes of column names, after the path of a field.
 # Header columns, which say where a message came from; they precede the fields.
-_PLACE = ("pkt", "off", "time", "seq_num", "source", "destination", "line")
+_PLACE = ("pkt", "off", "time", "seq_num", "source", "destination")
+# Suffixes of column names, after the path of a field.
 _PARTS = (".mantissa", ".exponent", ".present", ".length", ".entry")
 _TIME = "time"
 _TIME_MAX = 2**63 - 1

@@ -195,8 +195,8 @@ impl Rows {
 }
 
 const fn message_place(at: &FoundAt) -> MessagePlace {
-    let FoundAt { line, offset, packet, time_ns } = *at;
-    MessagePlace { line, offset, packet, time_ns }
+    let FoundAt { line, offset, packet, time_ns, source, destination } = *at;
+    MessagePlace { line, offset, packet, time_ns, source, destination }
 }
 
 impl Iterator for Reader {

@@ -52,8 +52,8 @@ pub(super) enum DecimalColumns {
 /// A message has one row per innermost sequence entry with the enclosing fields repeated, or one
 /// row if it has no entries. Columns are named by the paths of fields. X.length is the number of
 /// entries of the sequence X and X.entry the index of the row's entry. A decimal without a fixed
-/// exponent is X.mantissa and X.exponent. The first columns are pkt, off, time, seq_num, source,
-/// destination and line. An absent field is null.
+/// exponent is X.mantissa and X.exponent. The first columns are pkt, off, time, seq_num, source and
+/// destination. An absent field is null.
 ///
 /// A directory gets TEMPLATE/CAPTURE.parquet, errors/CAPTURE.parquet with one row per error, and
 /// manifest.json with the counts of each capture. Each file is written under a temporary name and

@@ -199,8 +199,9 @@ impl Tables<'_> {
             self.lose(place, &format!("the dictionary has no message with MsgType {msg_type}"));
             return Ok(());
         };
-        let FoundAt { line, offset, packet, time_ns } = place.at;
-        open.builder.push(&MessagePlace { line, offset, packet, time_ns }, message);
+        let FoundAt { line, offset, packet, time_ns, source, destination } = place.at;
+        let place = MessagePlace { line, offset, packet, time_ns, source, destination };
+        open.builder.push(&place, message);
         if open.builder.rows() >= BATCH_ROWS || open.builder.bytes() >= BATCH_BYTES {
             open.write_batch(&mut self.files)?;
         }
@@ -224,8 +225,8 @@ impl Tables<'_> {
         if self.flawed <= SHOWN_MAX {
             self.progress.print(&format!("{}: {error}", self.name));
         }
-        let FoundAt { offset, packet, time_ns, .. } = place.at;
-        let lost = LostData { packet, file_offset: offset, time_ns, error, destination: None };
+        let FoundAt { offset, packet, time_ns, destination, .. } = place.at;
+        let lost = LostData { packet, file_offset: offset, time_ns, error, destination };
         if let Err(error) = self.files.add_error(&lost) {
             self.failed.get_or_insert(error.into());
         }
