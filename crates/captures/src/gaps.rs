@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 /// Most missing ranges remembered per channel; late numbers may fill them.
 const RANGES_MAX: usize = 64;
@@ -35,6 +36,8 @@ struct Channel {
     /// Jumps that are gaps only if numbers count packets, and the other gaps.
     by_messages: Tally,
     certain: Tally,
+    /// The number of the last packet that restarted the sequence.
+    restarted_at: Option<u64>,
 }
 
 /// A range of missing numbers, from the first to the last.
@@ -62,6 +65,25 @@ impl SequenceGaps {
             }
         } else if self.channels.len() < CHANNELS_MAX {
             self.channels.insert(destination, Channel { seq_num, ..Channel::default() });
+        }
+    }
+
+    /// Records the numbers of all messages of a packet, for feeds whose numbers count messages. With `restarts` a
+    /// packet whose number is not the next one restarts the sequence, unless it is a copy of the last one that did.
+    pub fn note_range(
+        &mut self,
+        destination: Option<SocketAddr>,
+        numbers: RangeInclusive<u64>,
+        restarts: bool,
+    ) {
+        self.is_numbered = true;
+        let (first, last) = numbers.into_inner();
+        if let Some(channel) = self.channels.get_mut(&destination) {
+            channel.note_range(first, last, restarts);
+        } else if self.channels.len() < CHANNELS_MAX {
+            let restarted_at = restarts.then_some(first);
+            self.channels
+                .insert(destination, Channel { seq_num: last, restarted_at, ..Channel::default() });
         }
     }
 
@@ -94,6 +116,25 @@ impl SequenceGaps {
 }
 
 impl Channel {
+    /// Records the numbers of a packet's messages.
+    fn note_range(&mut self, first: u64, last: u64, restarts: bool) {
+        if restarts
+            && self.restarted_at.replace(first) != Some(first)
+            && first != self.seq_num.wrapping_add(1)
+        {
+            self.missing.clear();
+            self.seq_num = last;
+            return;
+        }
+        if first > self.seq_num {
+            // A gap before the first number, if any; the others follow it.
+            self.note(first);
+            self.seq_num = self.seq_num.max(last);
+            return;
+        }
+        (first..=last).for_each(|number| _ = self.note(number));
+    }
+
     /// Records a number; returns true if it is the highest.
     fn note(&mut self, seq_num: u64) -> bool {
         let before = self.seq_num;
@@ -175,6 +216,36 @@ mod tests {
         assert_eq!(counted(&[1, 5, 3]), (Some(2), Some(2)));
         assert_eq!(counted(&[1, 5, 4, 2]), (Some(1), Some(1)));
         assert_eq!(counted(&[50_000, 50_002, 1, 2, 3]), (Some(1), Some(1)), "begins anew");
+    }
+
+    #[test]
+    fn numbers_of_messages_are_counted_by_packet() {
+        let counted = |packets: &[(u64, u64, bool)]| {
+            let mut gaps = SequenceGaps::default();
+            packets.iter().for_each(|(first, last, restarts)| {
+                gaps.note_range(None, *first..=*last, *restarts);
+            });
+            (gaps.gaps(), gaps.missing())
+        };
+        assert_eq!(counted(&[(1, 3, false), (4, 4, false), (5, 9, false)]), (Some(0), Some(0)));
+        // A line integrity message repeats the last number; a copy.
+        assert_eq!(
+            counted(&[(1, 2, false), (2, 2, false), (1, 2, false), (3, 3, false)]).0,
+            Some(0)
+        );
+        assert_eq!(counted(&[(1, 3, false), (6, 8, false), (10, 10, false)]), (Some(2), Some(3)));
+        assert_eq!(
+            counted(&[(1, 3, false), (7, 8, false), (4, 5, false)]),
+            (Some(1), Some(1)),
+            "late"
+        );
+        // The numbers restart once, although the packet is repeated.
+        let restarted =
+            [(500, 600, false), (1, 1, true), (2, 9, false), (1, 1, true), (10, 11, false)];
+        assert_eq!(counted(&restarted), (Some(0), Some(0)));
+        assert_eq!(counted(&[(1, 5, false), (6, 6, true), (7, 7, false)]), (Some(0), Some(0)));
+        assert_eq!(counted(&[(9, 9, true), (8, 8, false), (10, 10, false)]), (Some(0), Some(0)));
+        assert_eq!(counted(&[(0, u64::MAX, false), (0, 0, false)]), (Some(0), Some(0)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
+use tickwire_opra::{Decode, bottom_up};
 
 /// Columns that are not fields of messages.
 const HEADER: [&str; 5] = ["pkt", "off", "time", "source", "destination"];
@@ -278,4 +279,35 @@ fn times_that_go_back_are_reported() {
     assert_eq!(run.status, 0, "{}", run.err);
     let expected = "1 packet with a time before that of an earlier packet, by up to 4µs";
     assert!(run.err.contains(expected), "{}", run.err);
+}
+
+#[test]
+fn the_manifest_has_gaps_of_sequence_numbers() {
+    let d = directory("export_opra_gaps");
+    for version in ["1.03", "2.0"] {
+        let trace = d.join(format!("trace_{version}.bin"));
+        let trace = trace.display();
+        succeeds(&format!(
+            "opra generate -o {trace} --messages 500 --opra-version {version} --force"
+        ));
+        let packets = packets_of(&d.join(format!("trace_{version}.bin")));
+        // Two lines: one without two packets in a row and one later, the other whole but repeated.
+        let lost = [10, 11, 20];
+        let lossy = packets.iter().enumerate().filter(|(index, _)| !lost.contains(index));
+        let lossy = lossy.map(|(_, packet)| (0, "224.0.0.1:5000", packet.as_slice()));
+        let whole = packets.iter().chain(&packets);
+        let whole = whole.map(|packet| (0, "224.0.0.2:5000", packet.as_slice()));
+        let capture = file(&d, "lines.pcap", &timed_pcap(lossy.chain(whole)));
+        let out = d.join(version);
+        succeeds(&format!("export --opra {capture} -o {} --force -q", out.display()));
+        let manifest = std::fs::read(out.join("manifest.json")).expect("a manifest");
+        let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
+        let noted = &manifest["captures"]["lines.pcap"];
+        let messages = |packet: &[u8]| {
+            let decoded = bottom_up::Decoder::new().decode_packet(packet, |_| {});
+            u64::from(decoded.expect("right").messages)
+        };
+        let missing: u64 = lost.iter().map(|index| messages(&packets[*index])).sum();
+        assert_eq!((&noted["gaps"], &noted["missing"]), (&2.into(), &missing.into()), "{version}");
+    }
 }

@@ -10,12 +10,13 @@ use crate::options::{CaptureArgs, InputArgs};
 use crate::progress::Progress;
 use serde_json::json;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use tickwire_arrow::opra::{CATEGORIES, CategoryBuilder, columns_of, table_name};
 use tickwire_arrow::{Decimals, LostData};
-use tickwire_captures::not_a_datagram;
+use tickwire_captures::{SequenceGaps, not_a_datagram};
 use tickwire_feed::capture::{Kind, Packet};
-use tickwire_opra::{Category, Decode, Message, PACKET_BYTES_MAX, bottom_up};
+use tickwire_opra::{Category, Decode, Field, Message, PACKET_BYTES_MAX, bottom_up, peek};
 use tickwire_text::Header;
 
 /// Number of errors that are printed one by one.
@@ -114,6 +115,7 @@ impl OpraJob<'_> {
             files: TableFiles::new(target, metadata),
             open: Vec::new(),
             messages: 0,
+            gaps: SequenceGaps::default(),
             flawed: 0,
             warned: 0,
             is_none_selected: false,
@@ -132,7 +134,7 @@ impl OpraJob<'_> {
         for open in &mut tables.open {
             open.write_batch(&mut tables.files)?;
         }
-        let Tables { messages, is_none_selected, .. } = tables;
+        let Tables { messages, gaps, is_none_selected, .. } = tables;
         let is_flawed = tables.flawed > 0;
         let written = tables.files.finish()?;
         Ok(Exported {
@@ -141,8 +143,8 @@ impl OpraJob<'_> {
             digest,
             packets: Some(packets),
             messages,
-            gaps: None,
-            missing: None,
+            gaps: gaps.gaps(),
+            missing: gaps.missing(),
             errors: written.errors,
             rows: written.rows,
             files: written.files,
@@ -161,6 +163,8 @@ struct Tables<'j> {
     files: TableFiles,
     open: Vec<Open>,
     messages: u64,
+    /// Gaps in the numbers of messages, by destination.
+    gaps: SequenceGaps,
     flawed: u64,
     warned: u64,
     /// True if --port and --address exclude all packets.
@@ -232,13 +236,18 @@ impl Tables<'_> {
             ..Header::default()
         };
         let mut pushed = Ok(());
+        let mut numbers = UsedNumbers::default();
         let decoded = decoder.decode_packet(packet.bytes, |message| {
+            numbers.take(&message);
             header.offset = Some(message.offset().into());
             if pushed.is_ok() {
                 pushed = self.push(&header, packet, &message);
             }
         });
         pushed?;
+        if let Some(range) = numbers.range(packet.bytes) {
+            self.gaps.note_range(packet.destination, range, numbers.restart);
+        }
         match decoded {
             Ok(summary) => {
                 summary.warnings().for_each(|warning| self.warn(packet, &warning.to_string()));
@@ -305,6 +314,37 @@ impl Tables<'_> {
             error,
         };
         Ok(self.files.add_error(&lost)?)
+    }
+}
+
+/// The sequence numbers of a packet, one per message.
+#[derive(Default)]
+struct UsedNumbers {
+    /// The number of the first message, if it has one.
+    first: Option<u64>,
+    /// Decoded messages.
+    count: u64,
+    /// True if the first message resets the numbers.
+    restart: bool,
+}
+
+impl UsedNumbers {
+    fn take(&mut self, message: &Message<'_>) {
+        if self.count == 0 {
+            self.first = message.seq_num();
+            self.restart = message.category() == Category::Control
+                && message.number(Field::MessageType) == Some(u32::from(b'K'));
+        }
+        self.count += 1;
+    }
+
+    /// The numbers that the packet uses, also if it could not be decoded: those of the header of version 2.0,
+    /// otherwise those of the decoded messages.
+    fn range(&self, packet: &[u8]) -> Option<RangeInclusive<u64>> {
+        let header = peek(packet).and_then(|(_, header)| header);
+        let first = header.and_then(|header| header.seq_num()).or(self.first)?;
+        let count = header.and_then(|header| header.count()).map_or(self.count, u64::from);
+        Some(first..=first.saturating_add(count.checked_sub(1)?))
     }
 }
 
