@@ -8,6 +8,7 @@ use arrow_schema::{FieldRef, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
@@ -128,6 +129,11 @@ impl<W: Write + Send> ParquetFile<W> {
         group.close()?;
         self.rows = 0;
         Ok(())
+    }
+
+    /// Adds an entry to the metadata of the file.
+    pub(crate) fn add_metadata(&mut self, key: &str, value: &str) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
     }
 
     /// Ends the file.

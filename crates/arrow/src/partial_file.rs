@@ -59,6 +59,15 @@ impl PartialFile {
         flushed.map_err(|error| named(self.path(), &error))
     }
 
+    /// Adds an entry to the metadata of the file after its last rows: see [`TableWriter::add_metadata`].
+    ///
+    /// # Errors
+    /// See [`create`](Self::create).
+    pub fn add_metadata(&mut self, key: &str, value: &str) -> io::Result<()> {
+        let added = self.writer.as_mut().map_or(Ok(()), |writer| writer.add_metadata(key, value));
+        added.map_err(|error| named(self.path(), &error))
+    }
+
     /// Ends the file and syncs it to disk, still as `.NAME.partial`.
     ///
     /// # Errors

@@ -146,15 +146,36 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
+    /// Adds an entry to the metadata of the file after its last rows: for a Parquet file, readers find it among the
+    /// metadata of the schema; an Arrow file has it in its footer.
+    ///
+    /// # Errors
+    /// Errors of the output.
+    pub fn add_metadata(&mut self, key: &str, value: &str) -> Result<(), WriteError> {
+        self.begin_empty()?;
+        match &mut self.0 {
+            Output::Parquet(file) => file.add_metadata(key, value),
+            Output::Arrow(writer) => writer.write_metadata(key, value),
+            Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
+        }
+        Ok(())
+    }
+
+    /// Starts a Parquet file that has no rows.
+    fn begin_empty(&mut self) -> Result<(), WriteError> {
+        if let Output::Empty(_, schema) = &self.0 {
+            let nothing = RecordBatch::new_empty(Arc::clone(schema));
+            self.begin(&nothing)?;
+        }
+        Ok(())
+    }
+
     /// Ends the file and returns the output.
     ///
     /// # Errors
     /// Errors of the output; the file is not readable then.
     pub fn finish(mut self) -> Result<W, WriteError> {
-        if let Output::Empty(_, schema) = &self.0 {
-            let nothing = RecordBatch::new_empty(Arc::clone(schema));
-            self.begin(&nothing)?;
-        }
+        self.begin_empty()?;
         Ok(match self.0 {
             Output::Parquet(file) => file.finish()?,
             Output::Arrow(writer) => writer.into_inner()?,

@@ -1,6 +1,6 @@
 //! Exporting one capture.
 
-use super::digest::sha256;
+use super::digest::InputDigest;
 use super::names::text_of;
 use super::table_files::{TableFiles, Target};
 use super::tables::{SharedTables, Tables};
@@ -113,12 +113,11 @@ impl Job<'_> {
     ) -> Result<Exported, Failure> {
         let state = State::of(capture)?;
         let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
-        let digest = sha256(capture, &progress)?;
+        let digest = InputDigest::open(capture, &target, &progress)?;
         drop(progress);
-        let mut metadata = self.table.metadata.clone();
-        metadata.push(("tickwire.input_sha256".to_owned(), digest.clone()));
         let is_file = matches!(target, Target::File { .. });
-        let mut tables = Tables::new(&self.program, &self.table, TableFiles::new(target, metadata));
+        let files = TableFiles::new(target, self.table.metadata.clone(), digest.known());
+        let mut tables = Tables::new(&self.program, &self.table, files);
         if is_file {
             // The file has its columns even if there is no message.
             self.selection
@@ -129,9 +128,11 @@ impl Job<'_> {
         let tables = SharedTables::new(tables);
         let lost = tables.clone();
         let on_lost = Box::new(move |lost_data: &LostData| lost.note_lost(lost_data));
-        let counts =
-            self.decode(capture, &state, Box::new(tables.clone()), Some(on_lost), shows_progress)?;
-        let finished = tables.finish()?;
+        let output = Box::new(tables.clone());
+        let (digest, counts) =
+            self.decode(capture, &state, Some(digest), output, Some(on_lost), shows_progress)?;
+        let digest = digest.unwrap_or_default();
+        let finished = tables.finish(&digest)?;
         finished.unfit_shown.iter().for_each(|line| tell!("{}: {line}", counts.name));
         if finished.unfit > 0 {
             let unfit = finished.unfit;
@@ -163,24 +164,28 @@ impl Job<'_> {
     ) -> Result<bool, Failure> {
         let state = State::of(capture)?;
         let writer = file.writer(&self.program, &self.selection)?;
-        let counts = self.decode(capture, &state, writer, None, shows_progress)?;
+        let (_, counts) = self.decode(capture, &state, None, writer, None, shows_progress)?;
         file.publish()?;
         Ok(counts.is_flawed || counts.is_none_selected)
     }
 
-    /// Decodes a capture.
+    /// Decodes a capture. Returns its digest, if requested, and the counters.
     fn decode(
         &self,
         capture: &Path,
         state: &State,
+        digest: Option<InputDigest>,
         output: Box<dyn MessageWriter>,
         on_lost: Option<Box<OnLost>>,
         shows_progress: bool,
-    ) -> Result<Counts, Failure> {
+    ) -> Result<(Option<String>, Counts), Failure> {
         let name = files::name_of(capture);
         let input = InputArgs::of(capture, self.capture);
         let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
-        let reader = input.open(&progress)?;
+        let reader = match &digest {
+            Some(digest) => input.open_from(Box::new(digest.reader()?), &progress)?,
+            None => input.open(&progress)?,
+        };
         let options = self.decoder.checked_options(reset_policy(&self.framing), &self.program)?;
         let mut report = Report::new(&name, &progress, options.limits);
         if let Some(on_lost) = on_lost {
@@ -210,6 +215,7 @@ impl Job<'_> {
             decoder = decoder.check_values();
         }
         let read = run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
+        let digest = digest.map(InputDigest::finish).transpose()?;
         // An error only if it is true of all captures.
         let none_selected = input.none_selected(&read);
         if let Some(text) = &none_selected {
@@ -226,14 +232,8 @@ impl Job<'_> {
         let (packets, messages) = (counts.packets, counts.messages);
         let is_flawed = run.report.is_flawed();
         let is_none_selected = none_selected.is_some();
-        Ok(Counts {
-            name: name.clone(),
-            packets,
-            messages,
-            gaps: run.gaps,
-            is_flawed,
-            is_none_selected,
-        })
+        let (name, gaps) = (name.clone(), run.gaps);
+        Ok((digest, Counts { name, packets, messages, gaps, is_flawed, is_none_selected }))
     }
 }
 

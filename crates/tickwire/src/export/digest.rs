@@ -1,29 +1,94 @@
 //! The digest of a capture, by which a table identifies its source.
 
+use super::table_files::Target;
 use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
-use std::io::Read;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// SHA-256 of a file, in hex.
-pub fn sha256(path: &Path, progress: &Progress) -> Result<String, Failure> {
-    let mut input = progress.watch(files::open(path)?);
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; PIECE_BYTES]);
-    loop {
-        let read = input.read(&mut piece);
-        let read = read.map_err(|error| Failure::file("read", path.display(), &error))?;
-        if read == 0 {
-            break;
+/// SHA-256 of a capture. It is computed while the capture is decoded, so that a file that is larger than memory is read
+/// only once, unless the tables need it at their start.
+pub struct InputDigest {
+    path: PathBuf,
+    file: File,
+    /// The state after the bytes that were read; `None` if the digest is known.
+    hash: Arc<Mutex<Option<Sha256>>>,
+    known: Option<String>,
+}
+
+impl InputDigest {
+    /// Opens a capture whose messages go to a target.
+    pub fn open(path: &Path, target: &Target, progress: &Progress) -> Result<Self, Failure> {
+        let file = files::open_file(path)?;
+        let hash = Arc::new(Mutex::new(Some(Sha256::new())));
+        let mut digest = Self { path: path.to_owned(), file, hash, known: None };
+        if target.needs_metadata_first() {
+            digest.known = Some(digest.of_rest(progress)?);
+            digest.file = files::open_file(path)?;
         }
-        hash.update(&piece[..read]);
+        Ok(digest)
     }
-    Ok(hex(hash))
+
+    /// The digest in hex, if it was computed first.
+    pub fn known(&self) -> Option<&str> {
+        self.known.as_deref()
+    }
+
+    /// Reads the capture from its start.
+    pub fn reader(&self) -> Result<HashedFile, Failure> {
+        let file = self.file.try_clone();
+        let file = file.map_err(|error| Failure::file("open", self.path.display(), &error))?;
+        Ok(HashedFile { file, hash: Arc::clone(&self.hash) })
+    }
+
+    /// Reads what the reader left and returns the digest in hex.
+    pub fn finish(mut self) -> Result<String, Failure> {
+        match self.known.take() {
+            Some(known) => Ok(known),
+            None => self.of_rest(&Progress::none()),
+        }
+    }
+
+    fn of_rest(&self, progress: &Progress) -> Result<String, Failure> {
+        let mut rest = progress.watch(self.reader()?);
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match rest.read(&mut piece) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::file("read", self.path.display(), &error)),
+            }
+        }
+        let hash = self.hash.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(hex(hash.unwrap_or_default()))
+    }
+}
+
+/// A file whose bytes are hashed when they are read.
+pub struct HashedFile {
+    /// Shares its position with the digest's handle.
+    file: File,
+    hash: Arc<Mutex<Option<Sha256>>>,
+}
+
+impl Read for HashedFile {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buf)?;
+        let mut hash = self.hash.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hash) = hash.as_mut() {
+            hash.update(&buf[..read]);
+        }
+        Ok(read)
+    }
 }
 
 /// SHA-256 of a text, in hex.

@@ -1,7 +1,7 @@
 //! Exports FIX logs and captures of FIX: one table per message type.
 
 use super::capture::{Exported, State};
-use super::digest::sha256;
+use super::digest::InputDigest;
 use super::table_files::{BATCH_ROWS, TableFiles, Target, Written};
 use crate::failure::Failure;
 use crate::files;
@@ -64,21 +64,19 @@ impl FixJob<'_> {
     ) -> Result<Exported, Failure> {
         let name = files::name_of(log);
         let state = State::of(log)?;
-        let progress = |log| if shows_progress { Progress::of(log) } else { Progress::none() };
-        let digest = sha256(log, &progress(log))?;
-        let mut metadata = self.metadata.clone();
-        metadata.push(("tickwire.input_sha256".to_owned(), digest.clone()));
+        let progress = || if shows_progress { Progress::of(log) } else { Progress::none() };
+        let digest = InputDigest::open(log, &target, &progress())?;
         let mut tables = Tables {
             job: self,
             name: &name,
-            progress: progress(log),
-            files: TableFiles::new(target, metadata),
+            progress: progress(),
+            files: TableFiles::new(target, self.metadata.clone(), digest.known()),
             open: HashMap::new(),
             messages: 0,
             flawed: 0,
             failed: None,
         };
-        let input = tables.progress.watch(files::open_file(log)?);
+        let input = tables.progress.watch(digest.reader()?);
         let pull = Pull::new(&name, input, self.separator, self.capture.packets());
         let mut pull = pull.map_err(Failure::Data)?;
         if pull.statistics().is_none() {
@@ -99,6 +97,7 @@ impl FixJob<'_> {
         if let Some(text) = &none_selected {
             tables.progress.print(&format!("{name}: {text}"));
         }
+        let digest = digest.finish()?;
         if State::of(log)? != state {
             tables.lose(
                 &Place::default(),
@@ -111,7 +110,7 @@ impl FixJob<'_> {
                 .progress
                 .print(&format!("{name}: {flawed} errors, of which {SHOWN_MAX} are shown"));
         }
-        let written = tables.finish()?;
+        let written = tables.finish(&digest)?;
         Ok(Exported {
             name,
             state,
@@ -232,7 +231,7 @@ impl Tables<'_> {
         }
     }
 
-    fn finish(&mut self) -> Result<Written, Failure> {
+    fn finish(&mut self, digest: &str) -> Result<Written, Failure> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -241,7 +240,7 @@ impl Tables<'_> {
         for open in open {
             open.write_batch(&mut self.files)?;
         }
-        self.files.finish()
+        self.files.finish(digest)
     }
 }
 

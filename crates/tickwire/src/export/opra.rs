@@ -2,7 +2,7 @@
 
 use super::capture::{Exported, State};
 use super::columns::ExportArgs;
-use super::digest::sha256;
+use super::digest::InputDigest;
 use super::table_files::{BATCH_ROWS, TableFiles, Target};
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -104,15 +104,14 @@ impl OpraJob<'_> {
         let name = files::name_of(capture);
         let state = State::of(capture)?;
         let progress = || if shows_progress { Progress::of(capture) } else { Progress::none() };
-        let digest = sha256(capture, &progress())?;
-        let metadata = vec![("tickwire.input_sha256".to_owned(), digest.clone())];
+        let digest = InputDigest::open(capture, &target, &progress())?;
         let progress = progress();
         let mut tables = Tables {
             job: self,
             name: &name,
             progress: &progress,
             is_file: matches!(target, Target::File { .. }),
-            files: TableFiles::new(target, metadata),
+            files: TableFiles::new(target, Vec::new(), digest.known()),
             open: Vec::new(),
             messages: 0,
             gaps: SequenceGaps::default(),
@@ -120,7 +119,8 @@ impl OpraJob<'_> {
             warned: 0,
             is_none_selected: false,
         };
-        let packets = tables.decode(capture)?;
+        let packets = tables.decode(capture, &digest)?;
+        let digest = digest.finish()?;
         if State::of(capture)? != state {
             let changed =
                 "the capture changed while it was read: export it again when it is complete";
@@ -136,7 +136,7 @@ impl OpraJob<'_> {
         }
         let Tables { messages, gaps, is_none_selected, .. } = tables;
         let is_flawed = tables.flawed > 0;
-        let written = tables.files.finish()?;
+        let written = tables.files.finish(&digest)?;
         Ok(Exported {
             name,
             state,
@@ -179,13 +179,13 @@ struct Open {
 
 impl Tables<'_> {
     /// Decodes all packets and returns their number.
-    fn decode(&mut self, capture: &Path) -> Result<u64, Failure> {
+    fn decode(&mut self, capture: &Path, digest: &InputDigest) -> Result<u64, Failure> {
         if let (true, [category]) = (self.is_file, &self.job.categories[..]) {
             // The file has its columns even if there is no message.
             self.begin(*category)?;
         }
         let input = InputArgs::of(capture, self.job.capture);
-        let mut reader = input.open(self.progress)?;
+        let mut reader = input.open_from(Box::new(digest.reader()?), self.progress)?;
         let is_raw = reader.kind() == Kind::Stream;
         let mut decoder = bottom_up::Decoder::new();
         let mut packets = 0;

@@ -13,6 +13,8 @@ use tickwire_arrow::{
 
 /// Rows per batch: as many as fit in the CPU caches.
 pub const BATCH_ROWS: usize = 8192;
+/// Key of the capture's SHA-256 in the metadata of a table.
+const DIGEST: &str = "tickwire.input_sha256";
 /// Maximum bytes that all files of a target keep in memory together.
 const WAITING_BYTES_MAX: usize = 128 << 20;
 
@@ -36,6 +38,17 @@ pub struct InDirectory {
     pub replaces: bool,
     /// Partition keys of the rows.
     pub partition: Vec<PartitionKey>,
+}
+
+impl Target {
+    /// True if the tables must know all their metadata before their first rows: an Arrow file begins with them, and
+    /// files of partitions are complete before the end of the capture.
+    pub fn needs_metadata_first(&self) -> bool {
+        match self {
+            Self::File { format, .. } => *format == FileFormat::Arrow,
+            Self::Directory(to) => to.format == FileFormat::Arrow || !to.partition.is_empty(),
+        }
+    }
 }
 
 /// Written rows and files.
@@ -87,8 +100,11 @@ struct Partitions {
 }
 
 impl TableFiles {
-    pub fn new(target: Target, mut metadata: Vec<(String, String)>) -> Self {
+    /// Starts without tables. The digest of the capture is known now if the
+    /// [target needs it](Target::needs_metadata_first), otherwise at the end.
+    pub fn new(target: Target, mut metadata: Vec<(String, String)>, digest: Option<&str>) -> Self {
         metadata.push(("tickwire.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
+        metadata.extend(digest.map(|digest| (DIGEST.to_owned(), digest.to_owned())));
         let errors = ErrorsBuilder::new();
         Self { target, metadata, tables: Vec::new(), errors, lost: 0, errors_table: None }
     }
@@ -174,13 +190,18 @@ impl TableFiles {
     }
 
     /// Completes all files and renames them to their final names.
-    pub fn finish(&mut self) -> Result<Written, Failure> {
+    pub fn finish(&mut self, digest: &str) -> Result<Written, Failure> {
         if self.errors.rows() > 0 {
             self.write_errors()?;
         }
         let mut written = Written { errors: self.lost, ..Written::default() };
         let mut tables = std::mem::take(&mut self.tables);
         for table in &mut tables {
+            if let (RowsTo::File(file), false) =
+                (&mut table.rows_to, self.target.needs_metadata_first())
+            {
+                file.add_metadata(DIGEST, digest)?;
+            }
             table.end(&self.target)?;
         }
         for table in tables {

@@ -108,7 +108,7 @@ impl Tables {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Finished, Failure> {
+    fn finish(&mut self, digest: &str) -> Result<Finished, Failure> {
         if let Some(failed) = self.failed.take() {
             return Err(failed.into());
         }
@@ -116,7 +116,7 @@ impl Tables {
             open.write_batch(&mut self.files)?;
         }
         Ok(Finished {
-            written: self.files.finish()?,
+            written: self.files.finish(digest)?,
             unfit: self.unfit,
             unfit_shown: std::mem::take(&mut self.unfit_shown),
         })
@@ -149,8 +149,8 @@ impl SharedTables {
     }
 
     /// Completes all files.
-    pub fn finish(&self) -> Result<Finished, Failure> {
-        self.0.borrow_mut().finish()
+    pub fn finish(&self, digest: &str) -> Result<Finished, Failure> {
+        self.0.borrow_mut().finish(digest)
     }
 }
 

@@ -219,7 +219,8 @@ impl InputArgs {
         })
     }
 
-    fn open_from(
+    /// Opens the file whose bytes `input` has.
+    pub fn open_from(
         &self,
         input: Box<dyn Read>,
         progress: &Progress,

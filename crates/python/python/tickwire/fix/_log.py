@@ -31,8 +31,9 @@ class Log:
     Columns have the names of the fields and types from the dictionary: integers, booleans, decimals
     with 18 places (or ``floats``), timestamps and times in nanoseconds, dates, binary, text; groups
     are lists of structs. The first columns are ``line`` and ``off`` for text logs, ``pkt``,
-    ``time``, ``source`` and ``destination`` for captures. The last column, ``other``, lists tags and values that have no column:
-    fields that the dictionary does not define there, repeated fields, values that do not fit.
+    ``time``, ``source`` and ``destination`` for captures. The last column, ``other``, lists tags
+    and values that have no column: fields that the dictionary does not define there, repeated
+    fields, values that do not fit.
 
     Arguments of the methods that take columns:
 
@@ -52,8 +53,8 @@ class Log:
     ('MSFT', 1)
     >>> log.counts(), log.errors, log.error_count
     ({'D': 1}, [], 0)
-    >>> log.table("D", ["Symbol"]).to_pylist()
-    [{'line': 1, 'off': 9, 'pkt': None, 'time': None, 'source': None, 'destination': None, 'Symbol': 'MSFT', 'other': []}]
+    >>> log.table("D", ["Symbol"]).select(["line", "off", "Symbol", "other"]).to_pylist()
+    [{'line': 1, 'off': 9, 'Symbol': 'MSFT', 'other': []}]
     >>> log.to_polars("D", ["Price"], floats=True)["Price"].to_list()
     [10.5]
     >>> log.to_pandas("D")["Symbol"].to_list()
