@@ -212,6 +212,50 @@ async function topics(processes) {
   done("the publisher is killed: the subscriber's page and the page over all are red, and say why");
 }
 
+/** Most bytes a second, and most elements, of the page of a process with many channels. */
+const BYTES_MAX = 150_000;
+const ELEMENTS_MAX = 8_000;
+
+async function manyChannels(processes) {
+  const [high, port] = [(process.pid >> 8) & 255, await freePort()];
+  const [feed, config, count] = [processes.file("f.bin"), processes.file("many.toml"), 24];
+  processes.run(`generate cme -n 20000 --framing cme -o ${feed} --write-templates ${processes.file("t.xml")}`);
+  const line = (at, letter) => `${letter} = { group = "239.252.${high}.${2 * at + (letter === "b" ? 2 : 1)}", port = ${port} }`;
+  const channel = (_, at) => `[channels.channel-${at}.lines]\n${line(at, "a")}\n${line(at, "b")}\n`;
+  const head = 'templates = "t.xml"\nframing = "cme"\ninterface = "127.0.0.1"\n[arbitration]\nheartbeat = "1s"\nhold = "5ms"\n';
+  writeFileSync(config, head + Array.from({ length: count }, channel).join(""));
+  const handler = processes.start(`receive --feed ${config} --monitor ${await freePort()} --past-done --quiet`);
+  const address = await processes.monitorOf(handler);
+  processes.start(`multicast --feed ${config} --channel channel-7 -f ${feed} --rate 500 --loss 3,2 --json -`);
+  const page = await open(address);
+  await page.waitForSelector(`text=${count} channels`);
+  await until("a channel with losses", async () => {
+    const { channels } = await get(address, "/api/v1/summary");
+    return channels[7].lines.every(({ status, lost_percent: lost }) => status === "alive" && lost > 0);
+  });
+  assert.equal(await page.locator("[data-summary]").count(), count);
+  await page.locator("[data-summary=channel-7] [data-summary-metric=status] .tag.good", { hasText: "live" }).waitFor();
+  await page.locator("[data-summary=channel-8] .tag.warn", { hasText: "waiting" }).first().waitFor();
+  await page.getByRole("button", { name: "channel-7", exact: true }).click();
+  await page.waitForSelector("[data-channel=channel-7] [data-line]");
+  const compared = await isAsTheApiSays(page, 30);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  let bytes = 0;
+  session.on("Network.dataReceived", ({ dataLength }) => (bytes += dataLength));
+  const begun = Date.now();
+  await page.waitForTimeout(5000);
+  const rate = Math.round(bytes / ((Date.now() - begun) / 1000));
+  const elements = await page.evaluate(() => document.querySelectorAll("*").length);
+  assert.ok(rate < BYTES_MAX, `${rate} bytes a second`);
+  assert.ok(elements < ELEMENTS_MAX, `${elements} elements`);
+  await chromium.shot(page, screenshots, "monitor-channels");
+  await chromium.isAccessible(page, "many channels");
+  assert.deepEqual(page.faults, []);
+  await chromium.fitsPhone(browser, address, "/#feed/channel-7", "[data-channel] [data-line]", screenshots, "monitor-phone-channels");
+  done(`${count} channels: a table, ${compared} numbers of the open card are the API's, ${rate} bytes a second, ${elements} elements`);
+}
+
 async function demo(processes) {
   const child = processes.start(`demo --monitor ${await freePort()}`);
   // A debug build takes a while to generate the feeds.
@@ -285,7 +329,7 @@ async function demo(processes) {
 }
 
 try {
-  for (const run of [sessions, topics, demo]) await test(run);
+  for (const run of [sessions, topics, manyChannels, demo]) await test(run);
 } finally {
   await browser.close();
 }

@@ -13,7 +13,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, seconds: null, state: null, books: null, packets: null, explanation: null, processes: [] };
+const api = { token: null, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, processes: [] };
 const asked = [];
 const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
@@ -29,6 +29,10 @@ const state = (more) => ({
   version: 1, at_ms: Date.now(), process: { command: "test", version: "0", pid: 1, uptime_ms: 1000, not_ready: [] },
   channels: [channel()], fix: null, bus: null, sender: null, ...more,
 });
+
+const inShort = ({ name, status, messages_per_second }) => ({ name, status, is_ready: true, lines: [], messages_per_second, recent_gaps: 0, stale_books: 0, receive_delay_p99_ns: 0 });
+/** The summary of a process with few channels and sessions. */
+const summaryOf = (state) => ({ channels: state.channels.map(inShort), sessions: (state.fix?.sessions ?? []).map(({ name }) => ({ name })), state });
 
 const server = createServer((request, response) => {
   const url = new URL(request.url, "http://localhost");
@@ -50,7 +54,7 @@ const server = createServer((request, response) => {
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
     const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel")) : answer);
-    const data = () => ({ state: api.state, books: ofChannel(api.books), packets: ofChannel(api.packets) });
+    const data = () => ({ summary: api.summary?.(url.searchParams) ?? summaryOf(api.state), books: ofChannel(api.books), packets: ofChannel(api.packets) });
     const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data()[of])}\n\n`);
     write();
     const timer = setInterval(write, 200);
@@ -71,7 +75,7 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, history: null, seconds: null, state: state(), books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
+  Object.assign(api, { token: null, history: null, seconds: null, state: state(), summary: null, books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
   asked.length = 0;
   await run();
   for (const context of browser.contexts()) await context.close();
@@ -150,7 +154,7 @@ try {
     shows(1000);
     const page = await open();
     const all = await requested(1);
-    assert.equal(all.count, 3600);
+    assert.equal(all.count, 600);
     // The page misses seconds while its request is open.
     for (const t of [1003, 1006]) {
       shows(t);
@@ -252,6 +256,112 @@ try {
     shows(4400);
     await until(4400);
     assert.deepEqual(page.faults, []);
+  });
+
+  /** The summary of a process with many channels and sessions, with the details that a query names. */
+  const manyOf = (channels, sessions) => (query) => {
+    const names = Array.from({ length: channels }, (_, at) => `channel-${at}`);
+    const line = (line) => ({ feed: "incremental", line, group: "239.1.1.1:5000", status: "alive", packets_per_second: 1, bytes_per_second: 2, age_ms: 3, received_packets: 4, dropped_packets: 0, malformed_packets: 0, arbitration: null });
+    const gap = (id) => ({ id, at_ms: Date.now() - id * 1000, first: "9", count: 2, status: "filled", filled_by: "snapshots", filled_after_ms: 5, packets: [id], packets_status: "kept" });
+    const event = (id) => ({ id, at_ms: Date.now(), kind: "gap", text: `2 lost from sequence number ${id}`, packet: id });
+    const ids = Array.from({ length: 64 }, (_, at) => at + 1);
+    const details = (name) => channel({ name, lines: ["a", "b"].map(line), gaps: ids.map(gap), events: ids.map(event), messages: Math.floor(performance.now()) });
+    const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
+    const session = (name) => ({
+      name, begin_string: "FIX.4.4", sender_comp_id: "EXCHANGE", target_comp_id: name, qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: null, is_ready: true,
+      next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: Math.random(), sent_per_second: 2, refused_connections: {}, events: [], messages: [],
+    });
+    const sessionNames = Array.from({ length: sessions }, (_, at) => `client/${at}`);
+    const troubled = { channels: { "channel-5": { status: "silent", is_ready: false }, "channel-7": { recent_gaps: 3 } }, sessions: { "client/9": { state: "disconnected", is_ready: false } } };
+    return {
+      channels: names.map((name) => ({ ...inShort(channel({ name, messages_per_second: 100 * Math.random() })), lines: [{ line: "a", status: "alive", lost_percent: 0.25 }, { line: "b", status: "silent", lost_percent: null }].slice(0, name === "channel-3" ? 2 : 1), ...troubled.channels[name] })),
+      sessions: sessionNames.map((name) => ({ ...session(name), ...troubled.sessions[name] })),
+      state: state({
+        channels: names.filter((name) => query.getAll("channel").includes(name)).map(details),
+        fix: { sessions: sessionNames.filter((name) => query.getAll("session").includes(name)).map(session), refused_connections: {} },
+      }),
+    };
+  };
+  const columns = (page, name) => page.locator(`[data-summary="${name}"] > *`).allTextContents();
+
+  await test("many channels are a table whose rows open cards, which the address keeps", async () => {
+    api.summary = manyOf(24, 0);
+    const page = await open();
+    await page.waitForSelector("text=24 channels");
+    assert.equal(await page.locator("[data-summary]").count(), 24);
+    assert.equal(await page.locator("[data-channel]").count(), 0);
+    assert.deepEqual((await columns(page, "channel-3")).slice(0, 4), ["channel-3", "live", "alive, 0.25 % lost", "silent"]);
+    assert.deepEqual((await columns(page, "channel-7")).slice(5), ["3", "0", "–"]);
+    await page.getByLabel("only troubled").check();
+    assert.deepEqual(await page.locator("[data-summary]").evaluateAll((rows) => rows.map(({ dataset }) => dataset.summary)), ["channel-3", "channel-5", "channel-7"]);
+    await page.getByLabel("only troubled").uncheck();
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("/");
+    await page.waitForSelector("#search:focus");
+    await page.keyboard.type("L-1");
+    assert.equal(await page.locator("[data-summary]").count(), 11);
+    await page.locator("#search").fill("");
+    await page.getByRole("button", { name: "channel-12" }).click();
+    await page.waitForSelector("[data-channel=channel-12] [data-gap]");
+    assert.equal(new URL(page.url()).hash, "#feed/channel-12");
+    await page.reload();
+    await page.waitForSelector("[data-channel=channel-12] [data-gap]");
+    assert.equal(await page.getByRole("button", { name: "channel-12" }).getAttribute("aria-expanded"), "true");
+    for (const at of [1, 2, 3, 4]) await page.getByRole("button", { name: `channel-${at}`, exact: true }).click();
+    await page.waitForSelector("[data-channel=channel-4] [data-gap]");
+    assert.deepEqual(await page.locator("[data-channel]").evaluateAll((cards) => cards.map(({ dataset }) => dataset.channel)), [1, 2, 3, 4].map((at) => `channel-${at}`));
+    // The last card is out of sight: it is changed once it is seen.
+    const last = page.locator("[data-channel=channel-4] [data-metric=messages]");
+    await page.waitForTimeout(500);
+    const before = await last.textContent();
+    await page.waitForTimeout(700);
+    assert.equal(await last.textContent(), before);
+    await last.scrollIntoViewIfNeeded();
+    await page.waitForFunction((before) => document.querySelector("[data-channel=channel-4] [data-metric=messages]").textContent !== before, before);
+    await page.getByRole("button", { name: "channel-1", exact: true }).click();
+    await page.waitForSelector("[data-channel=channel-1]", { state: "detached" });
+    // Other views know all channels.
+    await page.evaluate(() => { location.hash = "#packets"; });
+    await page.getByLabel("Channel").waitFor();
+    assert.equal(await page.getByLabel("Channel").locator("option").count(), 24);
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("many sessions are a table whose rows open cards", async () => {
+    api.summary = manyOf(0, 200);
+    const page = await open("/#fix");
+    await page.waitForSelector("text=200 sessions");
+    assert.equal(await page.locator("[data-session]").count(), 0);
+    await page.getByLabel("only troubled").check();
+    await page.getByRole("button", { name: "client/9", exact: true }).click();
+    await page.waitForSelector('[data-session="client/9"] >> text=Last messages');
+    await page.reload();
+    await page.waitForSelector('[data-session="client/9"] >> text=Last messages');
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a page of many channels or sessions is small and leaves the browser idle", async () => {
+    for (const [hash, ready, summary] of [["#feed/channel-7", "[data-channel] [data-gap]", manyOf(24, 0)], ["#fix/client%2F7", "[data-session]", manyOf(0, 200)]]) {
+      api.summary = summary;
+      const page = await open(`/${hash}`);
+      await page.waitForSelector(ready);
+      const session = await page.context().newCDPSession(page);
+      await session.send("Performance.enable");
+      const busy = async () => {
+        const { metrics } = await session.send("Performance.getMetrics");
+        return metrics.find(({ name }) => name === "TaskDuration").value;
+      };
+      await page.waitForTimeout(500);
+      const [before, begun] = [await busy(), Date.now()];
+      await page.waitForTimeout(3000);
+      const share = ((await busy()) - before) / ((Date.now() - begun) / 1000);
+      const [nodes, height] = await page.evaluate(() => [document.querySelectorAll("*").length, document.documentElement.scrollHeight]);
+      console.log(`    ${hash}: ${nodes} elements, ${height} pixels high, the main thread is busy for ${(share * 100).toFixed(0)} %`);
+      assert.ok(nodes < 8000, `${nodes} elements`);
+      assert.ok(height < 6000, `${height} pixels high`);
+      assert.deepEqual(page.faults, []);
+    }
   });
 
   await test("an address with a broken escape is shown as the first view", async () => {

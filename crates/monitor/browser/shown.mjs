@@ -10,7 +10,7 @@ const PATIENCE_MS = 20_000;
  * version of the state. Returns how many were compared, and the differences.
  */
 async function compare(patience) {
-  const { format } = await import("/assets/page.js");
+  const { format, path } = await import("/assets/page.js");
   const process = new URLSearchParams(location.search).get("process");
   const base = process ? `/p/${encodeURIComponent(process)}` : "";
   const root = document.getElementById("view");
@@ -70,7 +70,8 @@ async function compare(patience) {
     });
   const end = performance.now() + patience;
   while (performance.now() < end) {
-    const state = await (await fetch(`${base}/api/v1/state`)).json();
+    // The same data as the stream's at this version: ages grow from one to the next.
+    const { state } = await (await fetch(base + path().replace("/stream?", "/summary?"))).json();
     await at(state.version);
     // The page does not show every version.
     if (Number(root.dataset.version) !== state.version) continue;

@@ -10,7 +10,8 @@ import * as format from "./format.js";
 import { packetsView } from "./packets.js";
 import { chooser, overview } from "./processes.js";
 
-const SECONDS_MAX = 3600;
+/** Seconds of a channel that charts need; the last hour is requested when it is opened. */
+const SECONDS_MAX = 600;
 /** Seconds that are requested again, so that none is missed. */
 const OVERLAP = 10;
 const VIEWS = [
@@ -25,8 +26,24 @@ const element = (id) => document.getElementById(id);
 const root = element("view");
 const histories = new Map();
 
+/** What the views show of which the address names the open ones, and the parameter that requests their details. */
+const OPENED = { feed: "channel", fix: "session" };
+
+/** What the address names behind its view. */
+const named = () => location.hash.slice(1).split("/").map(decoded).slice(1).filter(Boolean);
+
 const app = {
+  /** The state; of many channels or sessions, with the open ones alone. */
   state: null,
+  /** All channels and all sessions in short. */
+  channels: [],
+  sessions: [],
+  opened: named,
+  setOpened: (names) => {
+    history.replaceState(null, "", `#${[root.dataset.view, ...names.map(encodeURIComponent)].join("/")}`);
+    requestAgain();
+    view.update(app.state);
+  },
   isNewSecond: false,
   history: (channel) => histories.get(channel) ?? { seconds: [], bounds: [] },
   exportHistory: (channel) =>
@@ -49,9 +66,27 @@ function decoded(part) {
   }
 }
 
+/** The index of the view that the address names. */
+const viewAt = () => Math.max(0, VIEWS.findIndex(([name]) => name === location.hash.slice(1).split("/")[0]));
+
+/** The request of the stream: with the details of what is open in the view. */
+function path() {
+  const query = new URLSearchParams({ of: "summary" });
+  const member = OPENED[VIEWS[viewAt()][0]];
+  if (member) for (const name of named()) query.append(member, name);
+  return `/api/v1/stream?${query}`;
+}
+
+let source;
+let requested;
+
+/** Requests the stream again if the address names other details. */
+function requestAgain() {
+  if (path() !== requested) source?.again();
+}
+
 function show() {
-  const [name, ...rest] = location.hash.slice(1).split("/").map(decoded);
-  const at = Math.max(0, VIEWS.findIndex(([known]) => known === name));
+  const at = viewAt();
   tabs.forEach((tab, index) => {
     if (index === at) tab.firstChild.setAttribute("aria-current", "page");
     else tab.firstChild.removeAttribute("aria-current");
@@ -59,7 +94,7 @@ function show() {
   view?.close();
   document.title = `${VIEWS[at][1]} · Tickwire monitor`;
   root.dataset.view = VIEWS[at][0];
-  view = VIEWS[at][2](root, app, rest);
+  view = VIEWS[at][2](root, app, named());
   app.isNewSecond = true;
   view.update(app.state);
 }
@@ -110,12 +145,12 @@ function add({ name, second }) {
   return isNew;
 }
 
-function take(state) {
+function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
   // Another process, which in a container has the same number: what was kept is of the one before.
   const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
   if (isOther) histories.clear();
-  app.state = state;
+  Object.assign(app, { state, channels, sessions });
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process } = state;
   text(element("process"), `${process.command} ${process.version} · process ${process.pid} · up ${format.span(process.uptime_ms)}`);
@@ -174,7 +209,10 @@ element("theme").addEventListener("click", () => {
   }
 });
 
-addEventListener("hashchange", () => app.state && show());
+addEventListener("hashchange", () => {
+  requestAgain();
+  if (app.state) show();
+});
 addEventListener("resize", redraw);
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
@@ -183,7 +221,7 @@ addEventListener("keydown", (event) => {
   if (at >= 0) location.hash = `#${VIEWS[at][0]}`;
   if (event.key === "/") {
     event.preventDefault();
-    if (root.dataset.view !== "books") location.hash = "#books";
+    if (!element("search")?.checkVisibility()) location.hash = "#books";
     setTimeout(() => element("search")?.focus());
   }
 });
@@ -195,7 +233,7 @@ async function begin() {
   const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || chosen) {
-    stream(() => "/api/v1/stream?of=state", take, tell);
+    source = stream(() => (requested = path()), take, tell);
     return;
   }
   element("tabs").hidden = true;
@@ -208,4 +246,4 @@ async function begin() {
 begin();
 
 /** For tests, which compare what is shown with what the API says. */
-export { format };
+export { format, path };

@@ -74,7 +74,7 @@ function row(name) {
 
 /** The view of books in `root`. */
 export function booksView(root, app, [wantedChannel] = []) {
-  const names = app.state.channels.map((channel) => channel.name);
+  const names = app.channels.map((channel) => channel.name);
   const wanted = names.includes(wantedChannel) ? wantedChannel : names[0];
   const shown = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
   const again = () => source.again();

@@ -29,11 +29,30 @@ export function afterPaint(then) {
   requestAnimationFrame(() => setTimeout(then));
 }
 
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) target.isOut = !isIntersecting;
+});
+
 /**
- * Makes the children of `parent` those of `items`, in order: `make(item)` returns an element with a method `update(item)`;
+ * Gives an element the method `update(item, isNewSecond)`, which calls `change` with the same while the reader can see it, and at first.
+ * Charts change once a second: `isNewSecond` is true too if the element was out of sight at the last one.
+ */
+export function updatedWhileSeen(element, change) {
+  seen.observe(element);
+  let isBehind = false;
+  element.update = (item, isNewSecond) => {
+    isBehind ||= isNewSecond;
+    if (element.isOut) return;
+    change(item, isBehind);
+    isBehind = false;
+  };
+}
+
+/**
+ * Makes the children of `parent` those of `items`, in order: `make(item)` returns an element with a method `update(item, ...more)`;
  * elements of keys that are still there are kept.
  */
-export function keyed(parent, items, key, make) {
+export function keyed(parent, items, key, make, ...more) {
   const known = (parent.known ??= new Map());
   const wanted = new Set();
   let at = parent.firstElementChild;
@@ -48,7 +67,7 @@ export function keyed(parent, items, key, make) {
     // In the page before its first update: a chart that is not there has no size to draw in.
     if (element === at) at = at.nextElementSibling;
     else parent.insertBefore(element, at);
-    element.update?.(item);
+    element.update?.(item, ...more);
   }
   for (const [id, element] of known) {
     if (wanted.has(id)) continue;

@@ -1,10 +1,11 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
 import { ofHistory, spark } from "./charts.js";
-import { className, figure, h, keyed, table, text } from "./dom.js";
+import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { latency } from "./latency.js";
 import { senderCard } from "./sender.js";
+import { cell, shown, summaryTable } from "./summary.js";
 import { timeline } from "./timeline.js";
 
 const LEVELS = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
@@ -299,7 +300,7 @@ function channel(app) {
       h("div", { class: "columns wide" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents),
     );
-    element.update = (state) => {
+    updatedWhileSeen(element, (state, isNewSecond) => {
       const history = app.history(state.name);
       text(badge, format.words(state.status));
       className(badge, pill(state.status));
@@ -307,7 +308,7 @@ function channel(app) {
       replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));
       keyed(lines, state.lines, (line) => `${line.feed}${line.line}`, line);
-      state.lines.forEach((of, at) => lines.children[at].update(of, app.isNewSecond && history.seconds));
+      state.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history.seconds));
       keyed(gaps.body, state.gaps, (gap) => gap.id, gapRow(state.name));
       gaps.hidden = state.gaps.length === 0;
       none.hidden = state.gaps.length > 0;
@@ -316,25 +317,59 @@ function channel(app) {
       text(some, `The last ${format.count(state.gaps.length)} of ${format.count(state.declared_gaps)} gaps`);
       ofBooks.update(state.books);
       ofEvents.update(state.events, state.dropped_events);
-      if (app.isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);
-      for (const item of times) item.update(state, history.seconds, history.bounds, app.isNewSecond);
-    };
+      if (isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);
+      for (const item of times) item.update(state, history.seconds, history.bounds, isNewSecond);
+    });
     return element;
   };
 }
 
+/** Loss of a line that is worth a look, in percent. */
+const LOSS = 1;
+
+const isLosing = ({ status, lost_percent: lost }) => LEVELS[status] !== "good" || lost >= LOSS;
+
+/** Whether something is wrong with a channel in short. */
+const isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps }) => !isReady || gaps > 0 || lines.some(isLosing);
+
+function lineCell(letter) {
+  return cell(`lines.${letter}`, ({ lines }) => {
+    const line = lines.find((line) => line.line === letter);
+    if (!line) return "–";
+    const words = `${format.words(line.status)}${line.lost_percent == null ? "" : `, ${line.lost_percent} % lost`}`;
+    return [words, LEVELS[line.status] === "good" && isLosing(line) ? "warn" : LEVELS[line.status]];
+  });
+}
+
+const count = (member, level) =>
+  cell(member, ({ [member]: count }) => (count > 0 ? [format.count(count), level] : format.count(count)), true);
+
+const cells = () => [
+  cell("status", ({ status }) => [format.words(status), LEVELS[status]]),
+  lineCell("a"),
+  lineCell("b"),
+  cell("messages_per_second", (of) => format.rate(of.messages_per_second), true),
+  count("recent_gaps", "bad"),
+  count("stale_books", "warn"),
+  cell("receive_delay_p99_ns", (of) => format.ns(of.receive_delay_p99_ns), true),
+];
+const HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Stale books", "#p99 kernel to handler"];
+
 /** The view of feeds in `root`. */
 export function feedView(root, app) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
+  const all = summaryTable(app, "channels", HEADS, cells, isTroubled);
   const list = h("div", { class: "stack" });
   const senders = h("div", { class: "stack" });
-  root.replaceChildren(none, senders, list);
+  root.replaceChildren(none, senders, all, list);
+  const make = channel(app);
   return {
     update(state) {
-      none.hidden = state.channels.length > 0 || state.sender !== null;
+      none.hidden = app.channels.length > 0 || state.sender !== null;
       senders.hidden = state.sender === null;
       keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
-      keyed(list, state.channels, (of) => of.name, channel(app));
+      all.update(app.channels);
+      keyed(list, shown(app, app.channels, state.channels), (of) => of.name, make, app.isNewSecond);
     },
     close() {},
   };

@@ -2,9 +2,10 @@
 
 import { post } from "./api.js";
 import { colour, prepare } from "./charts.js";
-import { className, figure, h, keyed, table, text } from "./dom.js";
+import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hour } from "./hour.js";
+import { cell, shown, summaryTable } from "./summary.js";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 const LEVELS = { logged_on: "good", connected: "warn", disconnected: "bad" };
@@ -165,7 +166,7 @@ function card(app, session) {
       h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events)),
       h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)));
-  element.update = (session) => {
+  updatedWhileSeen(element, (session) => {
     latest = session;
     text(badge, session.enabled ? WORDS[session.state] : "disabled");
     className(badge, `pill ${session.enabled ? LEVELS[session.state] : "warn"}`);
@@ -193,22 +194,33 @@ function card(app, session) {
       button.hidden = button.act === "enable" ? session.enabled : button.act === "disable" ? !session.enabled : false;
       button.disabled = button.act === "logout" && session.state !== "logged_on";
     }
-  };
+  });
   return element;
 }
+
+const cells = () => [
+  cell("state", ({ enabled, state }) => (enabled ? [WORDS[state], LEVELS[state]] : ["disabled", "warn"])),
+  cell("next_sender", (of) => format.count(of.next_sender), true),
+  cell("next_target", (of) => format.count(of.next_target), true),
+  cell("queued", ({ queued }) => (queued > 0 ? [format.count(queued), "warn"] : format.count(queued)), true),
+  cell("received_per_second", (of) => format.rate(of.received_per_second), true),
+  cell("sent_per_second", (of) => format.rate(of.sent_per_second), true),
+];
+const HEADS = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
 
 /** The view of FIX sessions in `root`. */
 export function fixView(root, app) {
   const none = h("p", { class: "card empty" });
+  const all = summaryTable(app, "sessions", HEADS, cells, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
   const list = h("div", { class: "stack" });
   const refused = h("p", { class: "quiet" });
-  root.replaceChildren(none, list, refused);
+  root.replaceChildren(none, all, list, refused);
   return {
     update(state) {
-      const sessions = state.fix?.sessions ?? [];
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
-      none.hidden = sessions.length > 0;
-      keyed(list, sessions, (session) => session.name, (session) => card(app, session));
+      none.hidden = app.sessions.length > 0;
+      all.update(app.sessions);
+      keyed(list, shown(app, app.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count]) => count > 0);
       text(refused, reasons.map(([reason, count]) => `${format.count(count)} connections refused: ${format.words(reason)}`).join("; "));
     },

@@ -206,7 +206,7 @@ function ownPacket(show) {
 
 /** The view of packets in `root`. */
 export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
-  const names = app.state.channels.map((channel) => channel.name);
+  const names = app.channels.map((channel) => channel.name);
   const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
   const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
   const title = h("h2");

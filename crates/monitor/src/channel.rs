@@ -25,6 +25,7 @@ use crate::state::{
     Arbitration, BookCounts, ChannelState, EventState, GapState, LatencyState, LineState, Second,
     StaleBook,
 };
+use crate::summary::{ChannelSummary, LineSummary};
 use crate::wishes::Wishes;
 
 /// Most items taken from the queue at once, so that other channels do not have to wait.
@@ -38,6 +39,8 @@ const TOLD_MAX: usize = 64;
 /// A handler that has not published for this long makes its channel stalled, in nanoseconds. A handler publishes
 /// several times a second.
 const STALLED_NS: u64 = 2_000_000_000;
+/// Number of last seconds that a summary is about.
+const SUMMARY_SECONDS: usize = 60;
 /// Reasons for stale books that come from gaps.
 const OF_GAPS: [&str; 3] = ["gap", "rpt_seq_gap", "out_of_sequence"];
 
@@ -91,6 +94,8 @@ pub(crate) struct Channel {
     rates: Rates<Mark>,
     /// Counts at the end of the last whole second.
     second_mark: Option<Mark>,
+    /// Counts at the ends of the seconds that a summary is about.
+    recent_marks: VecDeque<Mark>,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     /// The books that somebody looks at.
     pub(crate) board: BoardReader,
@@ -118,6 +123,8 @@ struct Mark {
     messages: u64,
     failed: u64,
     missing: u64,
+    gaps: u64,
+    next_seq_num: Option<u64>,
 }
 
 impl Mark {
@@ -128,6 +135,8 @@ impl Mark {
             messages: counts.handler.messages.decoded,
             failed: counts.handler.messages.undecodable,
             missing: counts.arbiter.gap_seq_nums,
+            gaps: counts.arbiter.gaps,
+            next_seq_num: counts.next_seq_num,
             ..Self::default()
         };
         for line in &counts.lines {
@@ -160,6 +169,7 @@ impl Channel {
             counts: None,
             rates: Rates::default(),
             second_mark: None,
+            recent_marks: VecDeque::new(),
             names: Vec::new(),
             board,
             trades: VecDeque::new(),
@@ -328,6 +338,10 @@ impl Channel {
         let others = self.book_times.iter_mut().chain(&mut self.publish_times);
         others.for_each(Watched::end_second);
         let (Some(counts), Some(mark)) = (&self.counts, self.rates.last()) else { return };
+        if self.recent_marks.len() == SUMMARY_SECONDS {
+            self.recent_marks.pop_front();
+        }
+        self.recent_marks.push_back(mark.clone());
         let before = self.second_mark.replace(mark.clone()).unwrap_or_default();
         let mut packets = [0; 2];
         for (index, line) in counts.lines.iter().enumerate() {
@@ -380,22 +394,11 @@ impl Channel {
             ..ChannelState::default()
         };
         let Some(counts) = &self.counts else { return base };
-        let published_ns = now_ns.saturating_sub(counts.now_ns);
-        let is_stalled = published_ns > STALLED_NS;
-        let lines = self.lines(counts, now_ns, is_stalled);
-        let is_waiting = lines.iter().all(|line| line.status == "waiting");
-        // A line that has never received a packet does not keep a silent feed live.
-        let is_quiet = |line: &LineState| matches!(line.status, "silent" | "waiting");
-        let is_silent = !is_waiting && lines.iter().all(is_quiet);
-        let status = match () {
-            () if is_stalled => "stalled",
-            () if is_waiting => "waiting",
-            () if is_silent => "silent",
-            () => "live",
-        };
+        let (status, lines) = self.lines(counts, now_ns);
+        let is_silent = is_silent(&lines);
         let messages = counts.handler.messages;
         ChannelState {
-            published_ms: Some(published_ns / 1_000_000),
+            published_ms: Some(now_ns.saturating_sub(counts.now_ns) / 1_000_000),
             status,
             is_silent,
             lines,
@@ -433,6 +436,51 @@ impl Channel {
         }
     }
 
+    /// Returns the summary at `now_ns` of the handler's clock.
+    pub(crate) fn summary(&self, now_ns: u64) -> ChannelSummary {
+        let name = self.description.name.clone();
+        let Some(counts) = &self.counts else {
+            return ChannelSummary {
+                name,
+                status: "waiting",
+                is_ready: false,
+                lines: Vec::new(),
+                messages_per_second: 0.0,
+                recent_gaps: 0,
+                stale_books: 0,
+                receive_delay_p99_ns: 0,
+            };
+        };
+        let (status, lines) = self.lines(counts, now_ns);
+        let nothing = Mark::default();
+        let now = self.rates.last().unwrap_or(&nothing);
+        let before = self.recent_marks.front().or(self.second_mark.as_ref()).unwrap_or(&nothing);
+        // A sequence reset makes the number unknown.
+        let numbers = now.next_seq_num.zip(before.next_seq_num);
+        let numbers = numbers.and_then(|(now, before)| now.checked_sub(before));
+        let line = |(line, counts): (&LineState, &LineCounts)| {
+            let Source::Incremental(of) = counts.socket.source else { return None };
+            let lost = now.lost[of.index()].saturating_sub(before.lost[of.index()]);
+            Some(LineSummary::new(line, lost, numbers))
+        };
+        let stale_books = counts.states.iter().filter(|state| **state != 0).count() as u64;
+        let recent = self.history.seconds(SUMMARY_SECONDS);
+        ChannelSummary {
+            is_ready: not_ready(&name, status, stale_books).is_none(),
+            name,
+            status,
+            lines: lines.iter().zip(&counts.lines).filter_map(line).collect(),
+            messages_per_second: self.rates.per_second(|mark| mark.messages),
+            recent_gaps: now.gaps.saturating_sub(before.gaps),
+            stale_books,
+            receive_delay_p99_ns: recent
+                .iter()
+                .map(|of| of.receive_delay.p99_ns)
+                .max()
+                .unwrap_or(0),
+        }
+    }
+
     /// Returns a gap with links to those of its packets that are still kept.
     fn linked_gap(&self, mut gap: GapState) -> GapState {
         let known = gap.packets.len();
@@ -454,7 +502,9 @@ impl Channel {
         event
     }
 
-    fn lines(&self, counts: &Counts, now_ns: u64, is_stalled: bool) -> Vec<LineState> {
+    /// Returns the status of the channel, and its lines.
+    fn lines(&self, counts: &Counts, now_ns: u64) -> (&'static str, Vec<LineState>) {
+        let is_stalled = now_ns.saturating_sub(counts.now_ns) > STALLED_NS;
         let line = |(index, line): (usize, &LineCounts)| {
             let (feed, name) = crate::line_names(line.socket.source);
             let age_ns = now_ns.saturating_sub(line.socket.last_packet_ns);
@@ -494,7 +544,14 @@ impl Channel {
                 }),
             }
         };
-        counts.lines.iter().enumerate().map(line).collect()
+        let lines: Vec<LineState> = counts.lines.iter().enumerate().map(line).collect();
+        let status = match () {
+            () if is_stalled => "stalled",
+            () if is_waiting(&lines) => "waiting",
+            () if is_silent(&lines) => "silent",
+            () => "live",
+        };
+        (status, lines)
     }
 
     fn books(&self, counts: &Counts) -> BookCounts {
@@ -572,4 +629,25 @@ impl Channel {
 fn since(now: &[u64], before: &[u64], index: usize) -> u64 {
     let count = now.get(index).copied().unwrap_or(0);
     count.saturating_sub(before.get(index).copied().unwrap_or(0))
+}
+
+fn is_waiting(lines: &[LineState]) -> bool {
+    lines.iter().all(|line| line.status == "waiting")
+}
+
+fn is_silent(lines: &[LineState]) -> bool {
+    // A line that has never received a packet does not keep a silent feed live.
+    let is_quiet = |line: &LineState| matches!(line.status, "silent" | "waiting");
+    !is_waiting(lines) && lines.iter().all(is_quiet)
+}
+
+/// Returns the reason why a channel is not ready.
+pub(crate) fn not_ready(name: &str, status: &str, stale_books: u64) -> Option<String> {
+    match status {
+        "waiting" => Some(format!("{name}: no packet has come")),
+        "stalled" => Some(format!("{name}: its handler does not run")),
+        "silent" => Some(format!("{name}: all lines are silent")),
+        _ if stale_books > 0 => Some(format!("{name}: {stale_books} books are stale")),
+        _ => None,
+    }
 }

@@ -20,7 +20,8 @@ pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
     reasons
 }
 
-fn fault(session: &Value) -> Option<String> {
+/// Returns the reason why a session that should be logged on is not ready.
+pub(crate) fn fault(session: &Value) -> Option<String> {
     let name = session["name"].as_str().unwrap_or("FIX session");
     if session["enabled"] == false {
         return Some(format!("{name}: disabled"));

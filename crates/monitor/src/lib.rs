@@ -53,6 +53,7 @@ mod sent_history;
 mod spans;
 pub mod state;
 mod stream;
+mod summary;
 mod tap;
 mod wishes;
 mod workshop;

@@ -17,13 +17,14 @@ use tokio::sync::watch;
 
 use crate::activity::Activity;
 use crate::bus::{self, BusDescription, BusTap};
-use crate::channel::{Channel, ChannelDescription};
+use crate::channel::{Channel, ChannelDescription, not_ready};
 use crate::fix;
 use crate::frames::{EncodedEvent, Frames};
 use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
 use crate::sent_history::SentHistory;
 use crate::state::{ChannelState, Process, State};
+use crate::summary::{ChannelSummary, DETAILS_MAX, SessionSummary, StateSummary, SummaryQuery};
 use crate::tap::Tap;
 use crate::wishes::{LOOKED_NS, Wishes};
 use crate::workshop::Workshop;
@@ -258,10 +259,26 @@ impl Shared {
         let now_ns = monotonic_ns();
         let channels: Vec<ChannelState> =
             self.channels().iter().map(|channel| channel.state(now_ns)).collect();
+        let fix = self.fix.as_ref().map(|panel| panel());
+        let reason = |channel: &ChannelState| {
+            let stale = channel.books.stale.values().sum();
+            not_ready(&channel.name, channel.status, stale)
+        };
+        let not_ready = channels.iter().filter_map(reason).collect();
+        self.state_with(version, now_ns, not_ready, channels, fix)
+    }
+
+    /// Returns the state with these channels and sessions. `not_ready` has the reasons why channels are not ready.
+    fn state_with(
+        &self,
+        version: u64,
+        now_ns: u64,
+        mut not_ready: Vec<String>,
+        channels: Vec<ChannelState>,
+        fix: Option<serde_json::Value>,
+    ) -> State {
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
         let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
-        let fix = self.fix.as_ref().map(|panel| panel());
-        let mut not_ready: Vec<String> = channels.iter().filter_map(not_ready).collect();
         not_ready.extend(bus.iter().flat_map(bus::not_ready));
         not_ready.extend(fix.iter().flat_map(fix::not_ready));
         State {
@@ -273,6 +290,34 @@ impl Shared {
             bus,
             sender: self.sender.as_ref().map(|sender| sender.state(now_ns)),
         }
+    }
+
+    /// Returns all channels and sessions in short, with the details that are wanted.
+    pub(crate) fn summary_of(&self, version: u64, query: &SummaryQuery) -> StateSummary {
+        let now_ns = monotonic_ns();
+        let (summaries, channels): (Vec<_>, Vec<_>) = {
+            let all = self.channels();
+            let is_wanted =
+                |channel: &&Channel| query.has_channel(&channel.description.name, all.len());
+            let details = all.iter().filter(is_wanted).map(|channel| channel.state(now_ns));
+            (all.iter().map(|channel| channel.summary(now_ns)).collect(), details.collect())
+        };
+        let reason = |of: &ChannelSummary| not_ready(&of.name, of.status, of.stale_books);
+        let not_ready = summaries.iter().filter_map(reason).collect();
+        let fix = self.fix.as_ref().map(|panel| panel());
+        let sessions = fix.as_ref().map(sessions_of).unwrap_or_default();
+        let sessions = sessions.iter().map(SessionSummary::new).collect();
+        let mut state = self.state_with(version, now_ns, not_ready, channels, fix);
+        if let Some(fix) = &mut state.fix {
+            query.retain_sessions(fix);
+        }
+        StateSummary { channels: summaries, sessions, state }
+    }
+
+    /// Returns whether a summary leaves out the details of some channels or sessions.
+    pub(crate) fn has_many(&self) -> bool {
+        let sessions = self.fix.as_ref().map_or(0, |panel| sessions_of(&panel()).len());
+        self.channels().len().max(sessions) > DETAILS_MAX
     }
 
     /// Returns the data of a subject at the current version, encoded once a version; `None` if there is no such channel.
@@ -291,17 +336,9 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     }
 }
 
-/// Returns the reason why a channel is not ready.
-fn not_ready(channel: &ChannelState) -> Option<String> {
-    let name = &channel.name;
-    let stale: u64 = channel.books.stale.values().sum();
-    match channel.status {
-        "waiting" => Some(format!("{name}: no packet has come")),
-        "stalled" => Some(format!("{name}: its handler does not run")),
-        "silent" => Some(format!("{name}: all lines are silent")),
-        _ if stale > 0 => Some(format!("{name}: {stale} books are stale")),
-        _ => None,
-    }
+/// Returns the sessions of a panel.
+fn sessions_of(fix: &serde_json::Value) -> &[serde_json::Value] {
+    fix["sessions"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Receives what handlers publish until `stop` is set.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
@@ -19,7 +19,8 @@ use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
 use crate::sent_history::sent_csv;
-use crate::stream::stream;
+use crate::stream::{StreamPace, stream};
+use crate::summary::SummaryQuery;
 
 /// Most ladders in one answer.
 const LADDERS_MAX: usize = 16;
@@ -46,6 +47,7 @@ fn no_channel() -> Response {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StreamSubject {
     State,
+    Summary(SummaryQuery),
     Books(BooksQuery),
     Packets(PacketsQuery),
 }
@@ -55,6 +57,7 @@ impl StreamSubject {
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::State => "state",
+            Self::Summary(_) => "summary",
             Self::Books(_) => "books",
             Self::Packets(_) => "packets",
         }
@@ -64,6 +67,7 @@ impl StreamSubject {
     pub(crate) fn tell(&self, shared: &Shared, version: u64) -> Option<String> {
         match self {
             Self::State => Some(to_json(&shared.state_of(version))),
+            Self::Summary(query) => Some(to_json(&shared.summary_of(version, query))),
             Self::Books(query) => query.list(shared).map(|list| to_json(&list)),
             Self::Packets(query) => query.tell(shared),
         }
@@ -78,6 +82,14 @@ fn answer(shared: &Shared, subject: StreamSubject) -> Response {
 /// `GET /api/v1/state`.
 pub(crate) async fn state(State(shared): Context) -> Response {
     answer(&shared, StreamSubject::State)
+}
+
+/// Parameters of a query, of which each may be given several times.
+type Parameters = Query<Vec<(String, String)>>;
+
+/// `GET /api/v1/summary`.
+pub(crate) async fn summary(State(shared): Context, Query(parameters): Parameters) -> Response {
+    answer(&shared, StreamSubject::Summary(SummaryQuery::new(parameters)))
 }
 
 /// `GET /api/v1/processes`: the processes that this monitor forwards; none, because it shows only its own.
@@ -334,7 +346,21 @@ pub(crate) async fn packet(
 }
 
 /// `GET /api/v1/stream`: streams the answer of a GET request, again after each change.
-pub(crate) async fn events(State(shared): Context, Query(query): Query<BooksQuery>) -> Response {
+pub(crate) async fn events(
+    State(shared): Context,
+    Query(parameters): Parameters,
+    uri: Uri,
+) -> Response {
+    let is_summary = |(name, value): &(String, String)| name == "of" && value == "summary";
+    if parameters.iter().any(is_summary) {
+        let pace = if shared.has_many() { StreamPace::Sparing } else { StreamPace::Full };
+        let subject = StreamSubject::Summary(SummaryQuery::new(parameters));
+        return stream(shared, subject, pace);
+    }
+    let query = match Query::<BooksQuery>::try_from_uri(&uri) {
+        Ok(Query(query)) => query,
+        Err(rejection) => return rejection.into_response(),
+    };
     let channel = query.channel.clone();
     if channel.is_some() && shared.of_channel(channel.as_deref(), |_| ()).is_none() {
         return no_channel();
@@ -343,7 +369,9 @@ pub(crate) async fn events(State(shared): Context, Query(query): Query<BooksQuer
         None | Some("state") => StreamSubject::State,
         Some("books") => StreamSubject::Books(query),
         Some("packets") => StreamSubject::Packets(PacketsQuery { channel }),
-        Some(_) => return refused(StatusCode::BAD_REQUEST, "of is state, books or packets"),
+        Some(_) => {
+            return refused(StatusCode::BAD_REQUEST, "of is state, summary, books or packets");
+        }
     };
-    stream(shared, subject)
+    stream(shared, subject, StreamPace::Full)
 }

@@ -33,6 +33,7 @@ fn table() -> Vec<Endpoint> {
         get_of("/api/v1/processes", get(requests::processes)),
         get_of("/api/v1/state", get(requests::state)),
         get_of("/api/v1/stream", get(requests::events)),
+        get_of("/api/v1/summary", get(requests::summary)),
         get_of("/build", get(requests::build)),
         get_of("/health", get(requests::health)),
         get_of("/ready", get(requests::ready)),

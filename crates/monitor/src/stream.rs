@@ -17,10 +17,36 @@ use crate::requests::StreamSubject;
 
 /// Least time between two events.
 const SPACING: Duration = Duration::from_millis(80);
+/// Longest time that a sparing stream waits between two events.
+const SPACING_MAX: Duration = Duration::from_secs(1);
+/// Bytes per second of a sparing stream, unless one event per [`SPACING_MAX`] has more.
+const SPARING_BYTES: u32 = 100_000;
 /// How long a stream lasts. The client then asks again, so that the server's bound on connections holds.
 const LASTS: Duration = Duration::from_secs(45);
 /// Time that a client waits before it reconnects, in milliseconds.
 const RETRY: Bytes = Bytes::from_static(b"retry: 250\n\n");
+
+/// How fast events follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamPace {
+    /// At most one event per [`SPACING`].
+    Full,
+    /// Events that are large follow more slowly.
+    Sparing,
+}
+
+impl StreamPace {
+    /// Returns the least time between an event of so many bytes and the next one.
+    fn spacing(self, len: usize) -> Duration {
+        match self {
+            Self::Full => SPACING,
+            Self::Sparing => {
+                let taken = Duration::from_secs(len as u64) / SPARING_BYTES;
+                taken.clamp(SPACING, SPACING_MAX)
+            }
+        }
+    }
+}
 
 struct Streaming {
     shared: Arc<Shared>,
@@ -28,7 +54,9 @@ struct Streaming {
     subject: Arc<StreamSubject>,
     /// Number of the last frame that was sent.
     sent: Option<u64>,
-    last: Option<Instant>,
+    pace: StreamPace,
+    /// Time before which no further event is sent; `None` before the first event.
+    next: Option<Instant>,
     ends: Instant,
 }
 
@@ -36,15 +64,16 @@ impl Streaming {
     /// Waits for data that were not sent yet, and returns them as an event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(last) = self.last {
-                sleep_until(last + SPACING).await;
+            if let Some(next) = self.next {
+                sleep_until(next).await;
                 let changed = timeout_at(self.ends, self.changes.changed()).await;
                 // Over time, or the monitor has ended.
                 changed.ok()?.ok()?;
             }
             self.changes.borrow_and_update();
-            self.last = Some(Instant::now());
+            let begun = Instant::now();
             let frame = self.shared.frame(&self.subject)?;
+            self.next = Some(begun + self.pace.spacing(frame.event.len()));
             if self.sent.replace(frame.since) != Some(frame.since) {
                 return Some(frame.event);
             }
@@ -54,11 +83,11 @@ impl Streaming {
 
 /// Streams a subject as events: once at the start, then after each change of its data. The body is asked for more only when the
 /// connection has taken what was there, so that a client that reads slowly misses states and never gets old ones.
-pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject) -> Response {
+pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject, pace: StreamPace) -> Response {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;
     let subject = Arc::new(subject);
-    let streaming = Streaming { shared, changes, subject, sent: None, last: None, ends };
+    let streaming = Streaming { shared, changes, subject, sent: None, pace, next: None, ends };
     let events = stream::unfold(streaming, |mut streaming| async move {
         Some((streaming.next().await?, streaming))
     });
@@ -66,4 +95,21 @@ pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     (headers, Body::from_stream(events)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_events_of_a_sparing_stream_are_far_apart() {
+        for (pace, len, spacing_ms) in [
+            (StreamPace::Full, 1_000_000, 80),
+            (StreamPace::Sparing, 100, 80),
+            (StreamPace::Sparing, 40_000, 400),
+            (StreamPace::Sparing, 1_000_000, 1_000),
+        ] {
+            assert_eq!(pace.spacing(len), Duration::from_millis(spacing_ms), "{pace:?} {len}");
+        }
+    }
 }

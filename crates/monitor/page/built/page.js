@@ -26,7 +26,20 @@ function className(element2, value) {
 function afterPaint(then) {
   requestAnimationFrame(() => setTimeout(then));
 }
-function keyed(parent, items, key, make) {
+var seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) target.isOut = !isIntersecting;
+});
+function updatedWhileSeen(element2, change) {
+  seen.observe(element2);
+  let isBehind = false;
+  element2.update = (item, isNewSecond) => {
+    isBehind ||= isNewSecond;
+    if (element2.isOut) return;
+    change(item, isBehind);
+    isBehind = false;
+  };
+}
+function keyed(parent, items, key, make, ...more) {
   const known = parent.known ??= /* @__PURE__ */ new Map();
   const wanted = /* @__PURE__ */ new Set();
   let at = parent.firstElementChild;
@@ -40,7 +53,7 @@ function keyed(parent, items, key, make) {
     }
     if (element2 === at) at = at.nextElementSibling;
     else parent.insertBefore(element2, at);
-    element2.update?.(item);
+    element2.update?.(item, ...more);
   }
   for (const [id, element2] of known) {
     if (wanted.has(id)) continue;
@@ -51,8 +64,8 @@ function keyed(parent, items, key, make) {
 function figure(kind, label, metric) {
   const value = h("dd", { "data-metric": metric });
   const element2 = h("div", { class: kind }, h("dt", {}, label), value);
-  element2.set = (shown2, raw, level) => {
-    text(value, shown2);
+  element2.set = (shown3, raw, level) => {
+    text(value, shown3);
     if (raw !== void 0 && value.dataset.value !== String(raw)) value.dataset.value = raw;
     className(element2, level ? `${kind} ${level}` : kind);
   };
@@ -139,17 +152,17 @@ async function answer(response) {
   if (!response.ok) throw new Error(body.error ?? `${response.status} ${response.statusText}`);
   return body;
 }
-var get = async (path) => answer(await fetch(base + path, { headers: headers() }));
+var get = async (path2) => answer(await fetch(base + path2, { headers: headers() }));
 async function processes() {
   for (; ; ) {
-    const shown2 = current();
+    const shown3 = current();
     const response = await fetch("/api/v1/processes", { headers: headers() });
     if (response.status !== 401) return (await answer(response)).processes;
-    await another(shown2);
+    await another(shown3);
   }
 }
-var post = async (path, body, ofAdministration) => answer(
-  await fetch(base + path, {
+var post = async (path2, body, ofAdministration) => answer(
+  await fetch(base + path2, {
     method: "POST",
     headers: {
       ...headers({ "Content-Type": "application/json" }),
@@ -158,8 +171,8 @@ var post = async (path, body, ofAdministration) => answer(
     body: JSON.stringify(body)
   })
 );
-async function download(path, name) {
-  const response = await fetch(base + path, { headers: headers() });
+async function download(path2, name) {
+  const response = await fetch(base + path2, { headers: headers() });
   if (!response.ok) await answer(response);
   const link2 = document.createElement("a");
   link2.href = URL.createObjectURL(await response.blob());
@@ -191,7 +204,7 @@ function shown() {
     document.addEventListener("visibilitychange", look);
   });
 }
-function stream(path, take2, tell2) {
+function stream(path2, take2, tell2) {
   let isOver = false;
   let control;
   let last = 0;
@@ -215,7 +228,7 @@ function stream(path, take2, tell2) {
       let wait = RETRY_MS;
       try {
         const token2 = current();
-        const response = await fetch(base + path(), { headers: headers(), signal: control.signal });
+        const response = await fetch(base + path2(), { headers: headers(), signal: control.signal });
         if (response.status === 401) {
           await another(token2);
           continue;
@@ -256,8 +269,8 @@ function prepare(canvas) {
   context.clearRect(0, 0, width, height);
   return { context, width, height };
 }
-function ofHistory(canvas, member, last, count2) {
-  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count2 });
+function ofHistory(canvas, member, last, count3) {
+  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count3 });
 }
 function spark(canvas, values, hue) {
   canvas.values = values;
@@ -294,11 +307,11 @@ function histogram(canvas, counts, labels, marks, hue) {
   const [bottom, top] = [height - 18, 16];
   const highest = Math.max(1, ...counts);
   const bar = width / counts.length;
-  const scaled2 = (count2) => count2 ? Math.log10(1 + count2) / Math.log10(1 + highest) : 0;
-  counts.forEach((count2, at) => {
-    const tall = count2 ? Math.max(2, scaled2(count2) * (bottom - top)) : 0;
-    context.fillStyle = count2 ? colour(hue) : colour("grid");
-    context.globalAlpha = count2 ? 0.85 : 1;
+  const scaled2 = (count3) => count3 ? Math.log10(1 + count3) / Math.log10(1 + highest) : 0;
+  counts.forEach((count3, at) => {
+    const tall = count3 ? Math.max(2, scaled2(count3) * (bottom - top)) : 0;
+    context.fillStyle = count3 ? colour(hue) : colour("grid");
+    context.globalAlpha = count3 ? 0.85 : 1;
     context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
   });
   context.globalAlpha = 1;
@@ -349,7 +362,7 @@ function heat(canvas, columns, labels) {
   const left = 54;
   const rows = columns[0]?.length ?? labels.length;
   const used = columns.reduce((used2, column) => {
-    column.forEach((count2, row3) => count2 && used2.add(row3));
+    column.forEach((count3, row3) => count3 && used2.add(row3));
     return used2;
   }, /* @__PURE__ */ new Set());
   const low = Math.max(0, (used.size ? Math.min(...used) : 0) - 1);
@@ -361,9 +374,9 @@ function heat(canvas, columns, labels) {
   context.fillRect(left, 0, width - left, height);
   columns.forEach((column, index) => {
     const x = width - (columns.length - index) * wide;
-    column.forEach((count2, row3) => {
-      if (!count2 || row3 < low || row3 > high) return;
-      context.fillStyle = heatColour(Math.log10(1 + count2) / Math.log10(1 + highest));
+    column.forEach((count3, row3) => {
+      if (!count3 || row3 < low || row3 > high) return;
+      context.fillStyle = heatColour(Math.log10(1 + count3) / Math.log10(1 + highest));
       context.fillRect(x, height - (row3 - low + 1) * tall, Math.ceil(wide), Math.ceil(tall));
     });
   });
@@ -489,9 +502,9 @@ function ladder(close) {
       text(spread, book2.spread == null ? "no spread" : `spread ${book2.spread}`);
       const largest = Math.max(1e-12, ...[...book2.bids, ...book2.offers].map((level) => Number(level.size)));
       const side = (parent, levels, name2) => {
-        const shown2 = name2 === "offer" ? levels.slice().reverse() : levels;
-        keyed(parent, shown2.map((level, at) => ({ level, at: name2 === "offer" ? levels.length - at : at + 1 })), ({ at }) => at, () => row(name2));
-        shown2.forEach((level, at) => parent.children[at].fill(level, largest));
+        const shown3 = name2 === "offer" ? levels.slice().reverse() : levels;
+        keyed(parent, shown3.map((level, at) => ({ level, at: name2 === "offer" ? levels.length - at : at + 1 })), ({ at }) => at, () => row(name2));
+        shown3.forEach((level, at) => parent.children[at].fill(level, largest));
       };
       side(offers, book2.offers, "offer");
       side(bids, book2.bids, "bid");
@@ -511,9 +524,9 @@ function ladder(close) {
 }
 function row(name) {
   const [size, price, fill] = [h("span"), h("span"), h("span", { class: "fill" })];
-  const cell = h("td", { class: name === "bid" ? "bar-cell num" : "bar-cell" }, fill, size);
-  const cells = [cell, h("td", { class: "price" }, price), h("td", { class: "bar-cell" })];
-  const element2 = h("tr", { class: name }, name === "bid" ? cells : cells.slice().reverse());
+  const cell2 = h("td", { class: name === "bid" ? "bar-cell num" : "bar-cell" }, fill, size);
+  const cells3 = [cell2, h("td", { class: "price" }, price), h("td", { class: "bar-cell" })];
+  const element2 = h("tr", { class: name }, name === "bid" ? cells3 : cells3.slice().reverse());
   element2.fill = (level, largest) => {
     text(price, level.price);
     text(size, level.orders == null ? level.size : `${level.size} (${level.orders})`);
@@ -522,38 +535,38 @@ function row(name) {
   return element2;
 }
 function booksView(root2, app2, [wantedChannel] = []) {
-  const names = app2.state.channels.map((channel2) => channel2.name);
+  const names = app2.channels.map((channel2) => channel2.name);
   const wanted = names.includes(wantedChannel) ? wantedChannel : names[0];
-  const shown2 = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
-  const again = () => source.again();
+  const shown3 = { channel: wanted, search: "", stale: false, offset: 0, watch: [] };
+  const again = () => source2.again();
   const search = h("input", {
     type: "search",
     id: "search",
     placeholder: "Search instruments ( / )",
     "aria-label": "Search instruments",
     input: () => {
-      shown2.search = search.value;
-      shown2.offset = 0;
+      shown3.search = search.value;
+      shown3.offset = 0;
       again();
     }
   });
   const channels = h(
     "select",
     { "aria-label": "Channel", change: () => {
-      Object.assign(shown2, { channel: channels.value, offset: 0, watch: [], hasChosen: false });
+      Object.assign(shown3, { channel: channels.value, offset: 0, watch: [], hasChosen: false });
       again();
     } },
     names.map((name) => h("option", { selected: name === wanted }, name))
   );
   const onlyStale = h("input", { type: "checkbox", id: "only-stale", change: () => {
-    shown2.stale = onlyStale.checked;
-    shown2.offset = 0;
+    shown3.stale = onlyStale.checked;
+    shown3.offset = 0;
     again();
   } });
   const summary = h("p", { class: "quiet", role: "status" });
   const list = table(["Instrument", "#Bid", "#Offer", "State"], { class: "instruments" });
   const [back, forth] = [[-PAGE, "Previous"], [PAGE, "Next"]].map(([by, label]) => h("button", { class: "action", type: "button", click: () => {
-    shown2.offset = Math.max(0, shown2.offset + by);
+    shown3.offset = Math.max(0, shown3.offset + by);
     again();
   } }, label));
   const ladders = h("div", { class: "ladders" });
@@ -582,32 +595,32 @@ function booksView(root2, app2, [wantedChannel] = []) {
   );
   list.parentElement.style.maxHeight = "62vh";
   const toggle = (instrument2) => {
-    const at = shown2.watch.indexOf(instrument2);
-    if (at >= 0) shown2.watch.splice(at, 1);
-    else if (shown2.watch.length < LADDERS_MAX) shown2.watch.push(instrument2);
+    const at = shown3.watch.indexOf(instrument2);
+    if (at >= 0) shown3.watch.splice(at, 1);
+    else if (shown3.watch.length < LADDERS_MAX) shown3.watch.push(instrument2);
     again();
   };
-  const path = () => {
-    const query = new URLSearchParams({ of: "books", search: shown2.search, stale: shown2.stale, offset: shown2.offset, limit: PAGE, watch: shown2.watch.join(",") });
-    if (shown2.channel) query.set("channel", shown2.channel);
+  const path2 = () => {
+    const query = new URLSearchParams({ of: "books", search: shown3.search, stale: shown3.stale, offset: shown3.offset, limit: PAGE, watch: shown3.watch.join(",") });
+    if (shown3.channel) query.set("channel", shown3.channel);
     return `/api/v1/stream?${query}`;
   };
   const take2 = (books2) => {
-    const last = Math.min(books2.matching, shown2.offset + books2.books.length);
-    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown2.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
-    back.disabled = shown2.offset === 0;
+    const last = Math.min(books2.matching, shown3.offset + books2.books.length);
+    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown3.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
+    back.disabled = shown3.offset === 0;
     forth.disabled = last >= books2.matching;
     const key = (book) => `${books2.channel} ${book.instrument}`;
     keyed(list.body, books2.books, key, instrument);
-    if (!shown2.watch.length && !shown2.hasChosen && books2.is_ready && books2.books.length) {
-      shown2.hasChosen = true;
-      shown2.watch = books2.books.slice(0, 3).map((book) => book.instrument);
+    if (!shown3.watch.length && !shown3.hasChosen && books2.is_ready && books2.books.length) {
+      shown3.hasChosen = true;
+      shown3.watch = books2.books.slice(0, 3).map((book) => book.instrument);
       again();
     }
     for (const element2 of list.body.children) {
-      element2.setAttribute("aria-selected", shown2.watch.includes(Number(element2.dataset.instrument)));
+      element2.setAttribute("aria-selected", shown3.watch.includes(Number(element2.dataset.instrument)));
     }
-    keyed(ladders, books2.ladders.filter((book) => shown2.watch.includes(book.instrument)), key, ladder(toggle));
+    keyed(ladders, books2.ladders.filter((book) => shown3.watch.includes(book.instrument)), key, ladder(toggle));
     empty.hidden = books2.ladders.length > 0;
   };
   const instrument = (book) => {
@@ -630,9 +643,9 @@ function booksView(root2, app2, [wantedChannel] = []) {
     };
     return element2;
   };
-  const source = stream(path, take2);
+  const source2 = stream(path2, take2);
   return { update() {
-  }, close: source, search };
+  }, close: source2, search };
 }
 
 // hour.js
@@ -679,11 +692,11 @@ function hour(title2, query, member, value, unit, file) {
     text(now, since ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(since * 1e3)}` : "");
     canvas.setAttribute("aria-label", `${title2}: ${now.textContent}`);
   };
-  const ask = async (count2) => {
-    const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count2}`);
-    const isWhole = count2 === SHOWN || answer2[0]?.t <= seconds.at(-1)?.t;
+  const ask = async (count3) => {
+    const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count3}`);
+    const isWhole = count3 === SHOWN || answer2[0]?.t <= seconds.at(-1)?.t;
     if (!isWhole) return ask(SHOWN);
-    seconds = [...count2 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
+    seconds = [...count3 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
   };
   const redraw2 = () => element2.isConnected && show2();
   const look = async () => {
@@ -725,7 +738,7 @@ function chooser(all) {
 }
 function row2({ name }) {
   const [command, channels, rate2, gaps, stale, sessions, up] = ["command", "channels", "messages_per_second", "declared_gaps", "stale", "sessions", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
-  for (const cell of [rate2, gaps, stale]) cell.className = "num";
+  for (const cell2 of [rate2, gaps, stale]) cell2.className = "num";
   const badge = h("span", { class: "pill" });
   const why = h("span", { class: "quiet" });
   const element2 = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate2, gaps, stale, sessions, up);
@@ -764,7 +777,7 @@ function topicsCard() {
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   const known = /* @__PURE__ */ new Map();
-  let shown2 = "";
+  let shown3 = "";
   let heads = [];
   let body;
   element2.fail = (error) => {
@@ -776,8 +789,8 @@ function topicsCard() {
     for (const { name, bus } of processes2) if (bus) known.set(name, bus);
     const columns = processes2.filter(({ name }) => known.has(name));
     const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
-    if (names !== shown2) {
-      shown2 = names;
+    if (names !== shown3) {
+      shown3 = names;
       heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
       const head = ({ badge, late, name }) => {
         const { role, transport } = known.get(name);
@@ -789,18 +802,18 @@ function topicsCard() {
     element2.hidden = columns.length === 0;
     heads.forEach(({ badge, late }, at) => {
       const { error, name } = columns[at];
-      const { status, role, late_joiners: count2 } = known.get(name);
+      const { status, role, late_joiners: count3 } = known.get(name);
       text(badge, error ? "no answer" : status);
       className(badge, `pill ${error || status === "stalled" ? "bad" : status === "live" ? "good" : "warn"}`);
-      text(late, role === "publisher" ? `late joiners: ${count(count2)}` : "");
+      text(late, role === "publisher" ? `late joiners: ${count(count3)}` : "");
     });
     const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
     const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
     if (!body) return;
     keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
-      const cells = columns.map(({ name }) => topicCell(name));
-      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
-      row3.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
+      const cells3 = columns.map(({ name }) => topicCell(name));
+      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells3);
+      row3.update = () => cells3.forEach((cell2, at) => cell2.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
       return row3;
     });
   };
@@ -901,11 +914,11 @@ function busCard(bus) {
   element2.update = (bus2) => {
     text(badge, bus2.status);
     className(badge, `pill ${LEVELS[bus2.status] ?? ""}`);
-    const counted = Object.entries(bus2.counts).map(([name, count2]) => ({ name, count: count2 }));
-    const shown2 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
-    keyed(counts, shown2, ({ name }) => name, ({ name }) => {
+    const counted = Object.entries(bus2.counts).map(([name, count3]) => ({ name, count: count3 }));
+    const shown3 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
+    keyed(counts, shown3, ({ name }) => name, ({ name }) => {
       const item = figure("figure", words(name), `bus.${name}`);
-      item.update = ({ count: count2 }) => item.set(count(count2), count2, count2 > 0 ? FAULTS[name] : void 0);
+      item.update = ({ count: count3 }) => item.set(count(count3), count3, count3 > 0 ? FAULTS[name] : void 0);
       return item;
     });
     keyed(topics.body, bus2.topics, ({ name }) => name, topicRow(isPublisher));
@@ -945,11 +958,11 @@ function latency(title2, name, buckets, hue) {
   const counted = figure("stat", "measured", `${name}.count`);
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
-  const source = h("select", { "aria-label": `${title2}: which line` });
+  const source2 = h("select", { "aria-label": `${title2}: which line` });
   const element2 = h(
     "section",
     { class: "panel", "data-latency": name },
-    h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source)),
+    h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source2)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
     h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
@@ -959,23 +972,23 @@ function latency(title2, name, buckets, hue) {
     const all = channel2.latencies.filter((latency2) => latency2.name === name);
     element2.hidden = all.length === 0;
     const names = all.map((latency2) => latency2.line ?? "all");
-    if (source.options.length !== names.length) {
-      source.replaceChildren(...names.map((line3) => h("option", {}, line3)));
-      source.hidden = names.length < 2;
+    if (source2.options.length !== names.length) {
+      source2.replaceChildren(...names.map((line3) => h("option", {}, line3)));
+      source2.hidden = names.length < 2;
     }
-    const shown2 = all[Math.max(0, source.selectedIndex)];
-    if (!shown2) return;
-    for (const item of quantiles) item.set(ns(shown2[item.member]), shown2[item.member]);
-    counted.set(count(shown2.count), shown2.count);
+    const shown3 = all[Math.max(0, source2.selectedIndex)];
+    if (!shown3) return;
+    for (const item of quantiles) item.set(ns(shown3[item.member]), shown3[item.member]);
+    counted.set(count(shown3.count), shown3.count);
     if (!bounds.length || !isNewSecond) return;
     const labels = bounds.map((bound) => ns(bound).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 "));
-    const marks = shown2.count ? [
-      { label: "p50", at: position(bounds, shown2.p50_ns) },
-      { label: "p99", at: position(bounds, shown2.p99_ns) },
-      { label: "p99.9", at: position(bounds, shown2.p999_ns) }
+    const marks = shown3.count ? [
+      { label: "p50", at: position(bounds, shown3.p50_ns) },
+      { label: "p99", at: position(bounds, shown3.p99_ns) },
+      { label: "p99.9", at: position(bounds, shown3.p999_ns) }
     ] : [];
-    histogram(bars, shown2.buckets, labels, marks, hue);
-    const words2 = `${title2}: p50 ${ns(shown2.p50_ns)}, p99 ${ns(shown2.p99_ns)}, max ${ns(shown2.max_ns)}`;
+    histogram(bars, shown3.buckets, labels, marks, hue);
+    const words2 = `${title2}: p50 ${ns(shown3.p50_ns)}, p99 ${ns(shown3.p99_ns)}, max ${ns(shown3.max_ns)}`;
     bars.setAttribute("aria-label", words2);
     map.setAttribute("aria-label", `${words2}, over the last minutes`);
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
@@ -1032,6 +1045,77 @@ function senderCard() {
   return element2;
 }
 
+// summary.js
+var FEW = 4;
+function shown2(app2, all, details) {
+  if (all.length <= FEW) return details;
+  const open2 = app2.opened();
+  return details.filter(({ name }) => open2.includes(name));
+}
+function summaryTable(app2, noun, heads, cells3, isTroubled2) {
+  const title2 = h("h2");
+  const found = h("p", { class: "quiet", role: "status" });
+  const search = h("input", { type: "search", id: "search", placeholder: `Search ${noun} ( / )`, "aria-label": `Search ${noun}`, input: () => show2() });
+  const onlyTroubled = h("input", { type: "checkbox", id: "only-troubled", change: () => show2() });
+  const rows = table(heads, { class: "summary" });
+  const element2 = h(
+    "section",
+    { class: "card", hidden: true },
+    h(
+      "div",
+      { class: "head" },
+      title2,
+      h("span", { class: "push tools" }, search, h("label", { for: "only-troubled" }, onlyTroubled, " only troubled"))
+    ),
+    found,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `All ${noun}` }, rows)
+  );
+  let all = [];
+  const toggle = (name) => {
+    const open2 = app2.opened();
+    app2.setOpened(open2.includes(name) ? open2.filter((other) => other !== name) : [...open2, name].slice(-FEW));
+  };
+  const row3 = ({ name }) => {
+    const button = h("button", { class: "link", type: "button" }, name);
+    const made = cells3();
+    const element3 = h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made);
+    element3.update = (item) => {
+      const isOpen = String(app2.opened().includes(name));
+      if (button.getAttribute("aria-expanded") !== isOpen) {
+        button.setAttribute("aria-expanded", isOpen);
+        element3.setAttribute("aria-selected", isOpen);
+      }
+      for (const cell2 of made) cell2.update(item);
+    };
+    return element3;
+  };
+  const show2 = () => {
+    const troubled = all.filter(isTroubled2);
+    const wanted = search.value.trim().toLowerCase();
+    const shown3 = (onlyTroubled.checked ? troubled : all).filter(({ name }) => name.toLowerCase().includes(wanted));
+    text(title2, `${count(all.length)} ${noun}`);
+    text(found, `${count(troubled.length)} troubled${shown3.length < all.length ? `, ${count(shown3.length)} shown` : ""}. A row opens a card below, at most ${FEW} of them.`);
+    keyed(rows.body, shown3, ({ name }) => name, row3);
+  };
+  element2.update = (items) => {
+    element2.hidden = items.length <= FEW;
+    if (element2.hidden) return;
+    all = items;
+    show2();
+  };
+  return element2;
+}
+function cell(member, write, isNumber) {
+  const tag = h("span", { class: "plain" });
+  const element2 = h("td", { class: isNumber && "num", "data-summary-metric": member }, tag);
+  element2.update = (item) => {
+    const [words2, level] = [write(item)].flat();
+    text(tag, words2);
+    className(tag, level === void 0 ? "plain" : `tag ${level}`);
+  };
+  return element2;
+}
+
 // timeline.js
 var ROWS = [
   ["A lost", "b"],
@@ -1057,9 +1141,9 @@ function timeline(open2) {
       h("span", {}, "× void after a reset")
     )
   );
-  let shown2 = [];
+  let shown3 = [];
   canvas.addEventListener("click", (event) => {
-    const near = shown2.find(({ x }) => Math.abs(x - event.offsetX) < 8);
+    const near = shown3.find(({ x }) => Math.abs(x - event.offsetX) < 8);
     if (near) open2(near.gap);
   });
   element2.update = (seconds, gaps, nowMs) => {
@@ -1096,11 +1180,11 @@ function timeline(open2) {
         context.fillRect(at, ROWS.length * tall - 2 - high, step, high);
       }
     }
-    shown2 = [];
+    shown3 = [];
     for (const gap of gaps) {
       const at = x(gap.at_ms);
       if (at < LEFT) continue;
-      shown2.push({ x: at, gap });
+      shown3.push({ x: at, gap });
       mark(context, at, 2.5 * tall, gap);
     }
     context.fillStyle = colour("quiet");
@@ -1220,7 +1304,7 @@ var FIGURES = [
   ["waiting packets", "held_packets", (of) => of.held_packets],
   ["resets", "sequence_resets", (of) => of.sequence_resets]
 ];
-var sum = (counts) => Object.values(counts).reduce((sum2, count2) => sum2 + count2, 0);
+var sum = (counts) => Object.values(counts).reduce((sum2, count3) => sum2 + count3, 0);
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
   const stale = table(["Instrument", "Stale because"]);
@@ -1249,17 +1333,17 @@ function books() {
   element2.update = (books2) => {
     const all = sum(books2.stale);
     const shares = [["fresh", books2.fresh, `${books2.fresh} fresh`]];
-    for (const [reason, count2] of Object.entries(books2.stale)) {
-      shares.push(["stale", count2, `${count2} stale: ${words(reason)}`]);
+    for (const [reason, count3] of Object.entries(books2.stale)) {
+      shares.push(["stale", count3, `${count3} stale: ${words(reason)}`]);
     }
     keyed(
       bar,
-      shares.filter(([, count2]) => count2 > 0),
+      shares.filter(([, count3]) => count3 > 0),
       ([kind, , title2]) => kind + title2.replace(/^\d+/, ""),
       ([kind]) => h("span", { class: kind })
     );
-    shares.filter(([, count2]) => count2 > 0).forEach(([, count2, title2], at) => {
-      bar.children[at].style.flexGrow = count2;
+    shares.filter(([, count3]) => count3 > 0).forEach(([, count3, title2], at) => {
+      bar.children[at].style.flexGrow = count3;
       bar.children[at].title = title2;
     });
     bar.setAttribute("aria-label", shares.map(([, , title2]) => title2).join(", "));
@@ -1360,8 +1444,8 @@ function events(channel2) {
 }
 function noGap({ lines, messages, next_seq_num: next }) {
   if (messages > 0 && next == null) return "The packets have no sequence numbers: losses are not known.";
-  const count2 = lines.filter(({ feed }) => feed === "incremental").length;
-  return count2 > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
+  const count3 = lines.filter(({ feed }) => feed === "incremental").length;
+  return count3 > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
 }
 function channel(app2) {
   return (state) => {
@@ -1435,7 +1519,7 @@ function channel(app2) {
       h("div", { class: "columns wide" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents)
     );
-    element2.update = (state2) => {
+    updatedWhileSeen(element2, (state2, isNewSecond) => {
       const history2 = app2.history(state2.name);
       text(badge, words(state2.status));
       className(badge, pill(state2.status));
@@ -1443,7 +1527,7 @@ function channel(app2) {
       replacement.hidden = !state2.is_replacement_waiting;
       figures.forEach((item) => item.update(state2));
       keyed(lines, state2.lines, (line3) => `${line3.feed}${line3.line}`, line2);
-      state2.lines.forEach((of, at) => lines.children[at].update(of, app2.isNewSecond && history2.seconds));
+      state2.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history2.seconds));
       keyed(gaps.body, state2.gaps, (gap) => gap.id, gapRow(state2.name));
       gaps.hidden = state2.gaps.length === 0;
       none.hidden = state2.gaps.length > 0;
@@ -1452,23 +1536,48 @@ function channel(app2) {
       text(some, `The last ${count(state2.gaps.length)} of ${count(state2.declared_gaps)} gaps`);
       ofBooks.update(state2.books);
       ofEvents.update(state2.events, state2.dropped_events);
-      if (app2.isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
-      for (const item of times) item.update(state2, history2.seconds, history2.bounds, app2.isNewSecond);
-    };
+      if (isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
+      for (const item of times) item.update(state2, history2.seconds, history2.bounds, isNewSecond);
+    });
     return element2;
   };
 }
+var LOSS = 1;
+var isLosing = ({ status, lost_percent: lost }) => LEVELS2[status] !== "good" || lost >= LOSS;
+var isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps }) => !isReady || gaps > 0 || lines.some(isLosing);
+function lineCell(letter) {
+  return cell(`lines.${letter}`, ({ lines }) => {
+    const line3 = lines.find((line4) => line4.line === letter);
+    if (!line3) return "–";
+    const words2 = `${words(line3.status)}${line3.lost_percent == null ? "" : `, ${line3.lost_percent} % lost`}`;
+    return [words2, LEVELS2[line3.status] === "good" && isLosing(line3) ? "warn" : LEVELS2[line3.status]];
+  });
+}
+var count2 = (member, level) => cell(member, ({ [member]: count3 }) => count3 > 0 ? [count(count3), level] : count(count3), true);
+var cells = () => [
+  cell("status", ({ status }) => [words(status), LEVELS2[status]]),
+  lineCell("a"),
+  lineCell("b"),
+  cell("messages_per_second", (of) => rate(of.messages_per_second), true),
+  count2("recent_gaps", "bad"),
+  count2("stale_books", "warn"),
+  cell("receive_delay_p99_ns", (of) => ns(of.receive_delay_p99_ns), true)
+];
+var HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Stale books", "#p99 kernel to handler"];
 function feedView(root2, app2) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
+  const all = summaryTable(app2, "channels", HEADS, cells, isTroubled);
   const list = h("div", { class: "stack" });
   const senders = h("div", { class: "stack" });
-  root2.replaceChildren(none, senders, list);
+  root2.replaceChildren(none, senders, all, list);
+  const make = channel(app2);
   return {
     update(state) {
-      none.hidden = state.channels.length > 0 || state.sender !== null;
+      none.hidden = app2.channels.length > 0 || state.sender !== null;
       senders.hidden = state.sender === null;
       keyed(senders, state.sender ? [state.sender] : [], () => state.process.pid, senderCard);
-      keyed(list, state.channels, (of) => of.name, channel(app2));
+      all.update(app2.channels);
+      keyed(list, shown2(app2, app2.channels, state.channels), (of) => of.name, make, app2.isNewSecond);
     },
     close() {
     }
@@ -1525,8 +1634,8 @@ function timeline2() {
     const x = (ms) => width - 10 - (nowMs - ms) / TIMELINE_MS * (width - 20);
     context.font = "14px system-ui, sans-serif";
     context.textAlign = "center";
-    const shown2 = events2.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
-    for (const { kind, at_ms } of shown2) {
+    const shown3 = events2.filter(({ at_ms }) => nowMs - at_ms < TIMELINE_MS);
+    for (const { kind, at_ms } of shown3) {
       const [shape, hue] = markOf(kind);
       context.fillStyle = colour(hue);
       context.fillText(shape, x(at_ms), (height - 18) / 2 + 9);
@@ -1534,7 +1643,7 @@ function timeline2() {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colour("quiet");
     for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 6e4), height - 3);
-    canvas.setAttribute("aria-label", `${shown2.length} events in the last 10 minutes`);
+    canvas.setAttribute("aria-label", `${shown3.length} events in the last 10 minutes`);
   };
   return element2;
 }
@@ -1655,7 +1764,7 @@ function card(app2, session) {
       h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)
     )
   );
-  element2.update = (session2) => {
+  updatedWhileSeen(element2, (session2) => {
     latest = session2;
     text(badge, session2.enabled ? WORDS[session2.state] : "disabled");
     className(badge, `pill ${session2.enabled ? LEVELS3[session2.state] : "warn"}`);
@@ -1681,22 +1790,32 @@ function card(app2, session) {
       button.hidden = button.act === "enable" ? session2.enabled : button.act === "disable" ? !session2.enabled : false;
       button.disabled = button.act === "logout" && session2.state !== "logged_on";
     }
-  };
+  });
   return element2;
 }
+var cells2 = () => [
+  cell("state", ({ enabled, state }) => enabled ? [WORDS[state], LEVELS3[state]] : ["disabled", "warn"]),
+  cell("next_sender", (of) => count(of.next_sender), true),
+  cell("next_target", (of) => count(of.next_target), true),
+  cell("queued", ({ queued }) => queued > 0 ? [count(queued), "warn"] : count(queued), true),
+  cell("received_per_second", (of) => rate(of.received_per_second), true),
+  cell("sent_per_second", (of) => rate(of.sent_per_second), true)
+];
+var HEADS2 = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
 function fixView(root2, app2) {
   const none = h("p", { class: "card empty" });
+  const all = summaryTable(app2, "sessions", HEADS2, cells2, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
   const list = h("div", { class: "stack" });
   const refused = h("p", { class: "quiet" });
-  root2.replaceChildren(none, list, refused);
+  root2.replaceChildren(none, all, list, refused);
   return {
     update(state) {
-      const sessions = state.fix?.sessions ?? [];
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
-      none.hidden = sessions.length > 0;
-      keyed(list, sessions, (session) => session.name, (session) => card(app2, session));
-      const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count2]) => count2 > 0);
-      text(refused, reasons.map(([reason, count2]) => `${count(count2)} connections refused: ${words(reason)}`).join("; "));
+      none.hidden = app2.sessions.length > 0;
+      all.update(app2.sessions);
+      keyed(list, shown2(app2, app2.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app2, session));
+      const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count3]) => count3 > 0);
+      text(refused, reasons.map(([reason, count3]) => `${count(count3)} connections refused: ${words(reason)}`).join("; "));
     },
     close() {
     }
@@ -1709,12 +1828,12 @@ var HEX_MAX = 16 << 20;
 var PACKET_HEX_MAX = 2 * 65535;
 var BYTES_SHOWN = 2048;
 var LINES_SHOWN = 500;
-function colours(explanation, count2) {
+function colours(explanation, count3) {
   const kinds = [];
   let at = 0;
   let index = 0;
   const put = (from, len, kind, row3) => {
-    const end = Math.min(from + len, count2);
+    const end = Math.min(from + len, count3);
     for (let byte = from; byte < end; byte += 1) kinds[byte] = { kind, row: row3 };
   };
   for (const part of explanation.parts) {
@@ -1733,20 +1852,20 @@ function colours(explanation, count2) {
     }
     at = part.offset + (part.len ?? 0);
     if (part.error) {
-      for (let byte = part.offset; byte < count2; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
+      for (let byte = part.offset; byte < count3; byte += 1) kinds[byte] ??= { kind: "k-err", row: "not decoded" };
     }
   }
   return kinds;
 }
-function portions(parent, count2, portion, noun, make) {
-  let shown2 = 0;
+function portions(parent, count3, portion, noun, make) {
+  let shown3 = 0;
   const more = h("button", { class: "link", type: "button", click: () => next() });
   const next = () => {
-    const end = Math.min(count2, shown2 + portion);
-    parent.append(...make(shown2, end));
-    shown2 = end;
-    more.hidden = shown2 === count2;
-    text(more, `${count(count2 - shown2)} more ${noun}: show some`);
+    const end = Math.min(count3, shown3 + portion);
+    parent.append(...make(shown3, end));
+    shown3 = end;
+    more.hidden = shown3 === count3;
+    text(more, `${count(count3 - shown3)} more ${noun}: show some`);
   };
   next();
   return more;
@@ -1771,12 +1890,12 @@ function link(bytes2, rows) {
 }
 function explained(explanation) {
   const { hex } = explanation;
-  const count2 = hex.length / 2;
+  const count3 = hex.length / 2;
   const rows = /* @__PURE__ */ new Map();
-  const bytes2 = h("div", { class: "all-bytes", role: "img", "aria-label": `${count2} bytes` });
+  const bytes2 = h("div", { class: "all-bytes", role: "img", "aria-label": `${count3} bytes` });
   const linked = link(bytes2, rows);
   let kinds = [];
-  const moreBytes = portions(bytes2, count2, BYTES_SHOWN, "bytes", (from, to) => {
+  const moreBytes = portions(bytes2, count3, BYTES_SHOWN, "bytes", (from, to) => {
     kinds = colours(explanation, to);
     return Array.from({ length: to - from }, (_, index) => {
       const offset = from + index;
@@ -1792,7 +1911,7 @@ function explained(explanation) {
     if (part2.kind === "wrong") return h("p", { class: "error" }, part2.text);
     const lines = linked(table(TITLES, { class: "explain" }));
     const moreLines = portions(lines.body, part2.lines.length, LINES_SHOWN, "lines", (from, to) => part2.lines.slice(from, to).map((line3) => {
-      const row3 = h("tr", {}, line3.cells.map((cell, at) => h("td", { class: line3.styles[at] }, cell)));
+      const row3 = h("tr", {}, line3.cells.map((cell2, at) => h("td", { class: line3.styles[at] }, cell2)));
       row3.bytes = range(line3);
       row3.bytes.forEach((byte) => rows.set(byte, row3));
       return row3;
@@ -1895,7 +2014,7 @@ function ownPacket(show2) {
   return form;
 }
 function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
-  const names = app2.state.channels.map((channel2) => channel2.name);
+  const names = app2.channels.map((channel2) => channel2.name);
   const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
   const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
   const title2 = h("h2");
@@ -1926,7 +2045,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     "select",
     { "aria-label": "Channel", change: () => {
       Object.assign(chosen, { channel: channels.value, id: void 0 });
-      source.again();
+      source2.again();
     } },
     names.map((name) => h("option", { selected: name === chosen.channel }, name))
   );
@@ -1970,18 +2089,18 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     if (chosen.id === void 0 && packets.length) open2(packets[0].id);
     mark2();
   };
-  const path = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
-  const source = names.length ? stream(path, take2) : Object.assign(() => {
+  const path2 = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
+  const source2 = names.length ? stream(path2, take2) : Object.assign(() => {
   }, { again() {
   } });
   if (wantedPacket) open2(wantedPacket);
   className(detail, "card");
   return { update() {
-  }, close: source };
+  }, close: source2 };
 }
 
 // app.js
-var SECONDS_MAX = 3600;
+var SECONDS_MAX = 600;
 var OVERLAP2 = 10;
 var VIEWS = [
   ["feed", "Feed", feedView],
@@ -1993,8 +2112,20 @@ var VIEWS = [
 var element = (id) => document.getElementById(id);
 var root = element("view");
 var histories = /* @__PURE__ */ new Map();
+var OPENED = { feed: "channel", fix: "session" };
+var named = () => location.hash.slice(1).split("/").map(decoded).slice(1).filter(Boolean);
 var app = {
+  /** The state; of many channels or sessions, with the open ones alone. */
   state: null,
+  /** All channels and all sessions in short. */
+  channels: [],
+  sessions: [],
+  opened: named,
+  setOpened: (names) => {
+    history.replaceState(null, "", `#${[root.dataset.view, ...names.map(encodeURIComponent)].join("/")}`);
+    requestAgain();
+    view.update(app.state);
+  },
   isNewSecond: false,
   history: (channel2) => histories.get(channel2) ?? { seconds: [], bounds: [] },
   exportHistory: (channel2) => download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel2)}`, `tickwire-${channel2}.csv`)
@@ -2010,9 +2141,20 @@ function decoded(part) {
     return part;
   }
 }
+var viewAt = () => Math.max(0, VIEWS.findIndex(([name]) => name === location.hash.slice(1).split("/")[0]));
+function path() {
+  const query = new URLSearchParams({ of: "summary" });
+  const member = OPENED[VIEWS[viewAt()][0]];
+  if (member) for (const name of named()) query.append(member, name);
+  return `/api/v1/stream?${query}`;
+}
+var source;
+var requested;
+function requestAgain() {
+  if (path() !== requested) source?.again();
+}
 function show() {
-  const [name, ...rest] = location.hash.slice(1).split("/").map(decoded);
-  const at = Math.max(0, VIEWS.findIndex(([known]) => known === name));
+  const at = viewAt();
   tabs.forEach((tab, index) => {
     if (index === at) tab.firstChild.setAttribute("aria-current", "page");
     else tab.firstChild.removeAttribute("aria-current");
@@ -2020,20 +2162,20 @@ function show() {
   view?.close();
   document.title = `${VIEWS[at][1]} · Tickwire monitor`;
   root.dataset.view = VIEWS[at][0];
-  view = VIEWS[at][2](root, app, rest);
+  view = VIEWS[at][2](root, app, named());
   app.isNewSecond = true;
   view.update(app.state);
 }
 function load(channel2, history2) {
   const after = history2.missingAfter;
-  const count2 = Math.min(SECONDS_MAX, (history2.seconds.at(-1)?.t ?? 0) - after + OVERLAP2);
+  const count3 = Math.min(SECONDS_MAX, (history2.seconds.at(-1)?.t ?? 0) - after + OVERLAP2);
   history2.missingAfter = null;
   history2.isLoading = true;
-  get(`/api/v1/history?channel=${encodeURIComponent(channel2)}&seconds=${count2}`).then(({ bounds_ns, seconds }) => {
+  get(`/api/v1/history?channel=${encodeURIComponent(channel2)}&seconds=${count3}`).then(({ bounds_ns, seconds }) => {
     history2.bounds = bounds_ns;
     const [first, last] = [seconds[0]?.t, seconds.at(-1)?.t];
     history2.seconds = [...history2.seconds.filter(({ t }) => t < first), ...seconds, ...history2.seconds.filter(({ t }) => !(t <= last))].slice(-SECONDS_MAX);
-    if (count2 < SECONDS_MAX && !(first <= after + 1)) history2.missingAfter = after;
+    if (count3 < SECONDS_MAX && !(first <= after + 1)) history2.missingAfter = after;
     if (histories.get(channel2) !== history2) return;
     app.isNewSecond = true;
     if (view && app.state) view.update(app.state);
@@ -2062,11 +2204,11 @@ function add({ name, second }) {
   if (isNew) loadMissing(name);
   return isNew;
 }
-function take(state) {
+function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
   const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
   if (isOther) histories.clear();
-  app.state = state;
+  Object.assign(app, { state, channels, sessions });
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process: process2 } = state;
   text(element("process"), `${process2.command} ${process2.version} · process ${process2.pid} · up ${span(process2.uptime_ms)}`);
@@ -2117,7 +2259,10 @@ element("theme").addEventListener("click", () => {
   } catch {
   }
 });
-addEventListener("hashchange", () => app.state && show());
+addEventListener("hashchange", () => {
+  requestAgain();
+  if (app.state) show();
+});
 addEventListener("resize", redraw);
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
@@ -2126,7 +2271,7 @@ addEventListener("keydown", (event) => {
   if (at >= 0) location.hash = `#${VIEWS[at][0]}`;
   if (event.key === "/") {
     event.preventDefault();
-    if (root.dataset.view !== "books") location.hash = "#books";
+    if (!element("search")?.checkVisibility()) location.hash = "#books";
     setTimeout(() => element("search")?.focus());
   }
 });
@@ -2135,7 +2280,7 @@ async function begin() {
   const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || process) {
-    stream(() => "/api/v1/stream?of=state", take, tell);
+    source = stream(() => requested = path(), take, tell);
     return;
   }
   element("tabs").hidden = true;
@@ -2147,5 +2292,6 @@ async function begin() {
 }
 begin();
 export {
-  format_exports as format
+  format_exports as format,
+  path
 };

@@ -54,6 +54,10 @@ pub struct Feed {
 
 impl Feed {
     pub fn new(builder: &mut MonitorBuilder) -> Self {
+        Self::named(builder, "futures")
+    }
+
+    pub fn named(builder: &mut MonitorBuilder, name: &str) -> Self {
         let set = TemplateSet::parse(TEMPLATES).unwrap();
         let program = Arc::new(Program::compile(set.clone()).unwrap());
         let framing = Preset::Cme.framing();
@@ -70,7 +74,7 @@ impl Feed {
             delays: Distribution::default(),
         };
         let tap = builder.add_channel(ChannelDescription {
-            name: "futures".to_owned(),
+            name: name.to_owned(),
             epoch_ns: 1_000_000_000_000_000_000,
             silent_after_ns: 3_000_000_000,
             lines: vec![line(Line::A, "239.1.1.1:5000"), line(Line::B, "239.1.1.1:5001")],

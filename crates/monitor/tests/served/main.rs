@@ -9,3 +9,4 @@ mod links;
 mod looks;
 mod secured;
 mod spans;
+mod summary;

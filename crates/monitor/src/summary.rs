@@ -1,0 +1,126 @@
+//! Summaries of channels and sessions, for processes with too many to show in detail.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::fix;
+use crate::state::{LineState, State};
+
+/// Most channels, and most sessions, with details in one summary.
+pub(crate) const DETAILS_MAX: usize = 4;
+
+/// All channels and sessions in short, and the details of some.
+#[derive(Debug, Serialize)]
+pub(crate) struct StateSummary {
+    pub(crate) channels: Vec<ChannelSummary>,
+    pub(crate) sessions: Vec<SessionSummary>,
+    /// The state with only the channels and sessions that have details.
+    pub(crate) state: State,
+}
+
+/// A channel in short. "Recent" is within the last minute.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChannelSummary {
+    pub(crate) name: String,
+    pub(crate) status: &'static str,
+    pub(crate) is_ready: bool,
+    /// The lines of the incremental feed.
+    pub(crate) lines: Vec<LineSummary>,
+    pub(crate) messages_per_second: f64,
+    /// Gaps declared recently.
+    pub(crate) recent_gaps: u64,
+    pub(crate) stale_books: u64,
+    /// The highest p99, of all recent seconds, of the time from the kernel to the handler.
+    pub(crate) receive_delay_p99_ns: u64,
+}
+
+/// A line in short.
+#[derive(Debug, Serialize)]
+pub(crate) struct LineSummary {
+    pub(crate) line: &'static str,
+    pub(crate) status: &'static str,
+    /// Share of the recent sequence numbers that the line lost, in percent; `null` if unknown.
+    pub(crate) lost_percent: Option<f64>,
+}
+
+impl LineSummary {
+    /// `lost` of `numbers` recent sequence numbers are missing on the line.
+    pub(crate) fn new(line: &LineState, lost: u64, numbers: Option<u64>) -> Self {
+        // A number can be declared lost a little after the next one to deliver has passed it.
+        let percent = |numbers: u64| (lost as f64 / numbers as f64 * 100.0).min(100.0);
+        let lost_percent = numbers.filter(|numbers| *numbers > 0).map(percent);
+        let lost_percent = lost_percent.map(|percent| (percent * 100.0).round() / 100.0);
+        Self { line: line.line, status: line.status, lost_percent }
+    }
+}
+
+/// A FIX session in short.
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionSummary {
+    name: Value,
+    state: Value,
+    enabled: Value,
+    is_ready: bool,
+    next_sender: Value,
+    next_target: Value,
+    queued: Value,
+    received_per_second: Value,
+    sent_per_second: Value,
+}
+
+impl SessionSummary {
+    pub(crate) fn new(session: &Value) -> Self {
+        Self {
+            name: session["name"].clone(),
+            state: session["state"].clone(),
+            enabled: session["enabled"].clone(),
+            is_ready: fix::fault(session).is_none(),
+            next_sender: session["next_sender"].clone(),
+            next_target: session["next_target"].clone(),
+            queued: session["queued"].clone(),
+            received_per_second: session["received_per_second"].clone(),
+            sent_per_second: session["sent_per_second"].clone(),
+        }
+    }
+}
+
+/// The channels and sessions whose details are wanted, each by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct SummaryQuery {
+    channels: Vec<String>,
+    sessions: Vec<String>,
+}
+
+impl SummaryQuery {
+    /// Reads the parameters `channel` and `session`, of which each may be given several times.
+    pub(crate) fn new(parameters: Vec<(String, String)>) -> Self {
+        let mut query = Self::default();
+        for (member, name) in parameters {
+            let names = match member.as_str() {
+                "channel" => &mut query.channels,
+                "session" => &mut query.sessions,
+                _ => continue,
+            };
+            if names.len() < DETAILS_MAX {
+                names.push(name);
+            }
+        }
+        query
+    }
+
+    /// Returns whether the details of one of `count` channels are wanted: if there are few, those of all are.
+    pub(crate) fn has_channel(&self, name: &str, count: usize) -> bool {
+        count <= DETAILS_MAX || self.channels.iter().any(|wanted| wanted == name)
+    }
+
+    /// Removes the sessions whose details are not wanted.
+    pub(crate) fn retain_sessions(&self, fix: &mut Value) {
+        let Some(sessions) = fix["sessions"].as_array_mut() else { return };
+        if sessions.len() > DETAILS_MAX {
+            let is_wanted = |session: &Value| {
+                self.sessions.iter().any(|name| session["name"].as_str() == Some(name.as_str()))
+            };
+            sessions.retain(is_wanted);
+        }
+    }
+}
