@@ -182,6 +182,28 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("the last hour of a channel is requested when it is opened", async () => {
+    const second = (t) => ({ t, packets: [t % 7, 0], lost: [0, 2], missing: t % 1000 === 0 ? 3 : 0, stale: t % 5, receive_delay: { p99_ns: 1000 * (t % 9) }, decode_buckets: [0, 0] });
+    const counts = [];
+    api.seconds = (query, json) => {
+      const count = Number(query.get("seconds"));
+      counts.push(count);
+      json(200, { ...NO_SECONDS, seconds: Array.from({ length: count }, (_, at) => second(10_000 - count + at)) });
+    };
+    api.state = state({ channels: [channel({ second: second(9_999) })] });
+    const page = await open();
+    await page.waitForFunction(() => document.querySelector("[data-latency] .heat")?.values?.length === 300);
+    assert.deepEqual(counts, [600]);
+    await page.locator("summary", { hasText: "The last hour" }).click();
+    await page.waitForSelector("text=numbers lost by all lines: 0 in the last second, 3 at most in 60 min");
+    assert.deepEqual(counts, [600, 3600]);
+    const drawn = await page.locator("details.hour canvas").evaluateAll((all) => all.map(({ values }) => [values.length, values.at(-1)]));
+    assert.deepEqual(drawn, [[3600, 3], [3600, 0], [3600, 0], [3600, 2], [3600, 0], [3600, 4], [3600, 0]]);
+    await page.waitForSelector("text=p99 from kernel to handler: – in the last second, 8.00 µs at most");
+    await page.waitForSelector("text=▼ 3 seconds with gaps");
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("events and trades that are alike are all shown", async () => {
     const event = (id) => ({ id, at_ms: 5, kind: "silence", text: "all lines are silent", packet: null });
     api.state = state({ channels: [channel({ events: [event(3), event(2), event(1)], dropped_events: 7 })] });

@@ -53,6 +53,20 @@ export function spark(canvas, values, hue) {
   context.globalAlpha = 1;
 }
 
+/** Marks at the top of an area chart of `count` values, at the indexes `marked`. */
+export function ticks(canvas, marked, count) {
+  const context = canvas.getContext("2d");
+  const step = canvas.clientWidth / Math.max(1, count - 1);
+  context.fillStyle = colour("bad");
+  for (const at of marked) {
+    context.beginPath();
+    context.moveTo(at * step - 4, 0);
+    context.lineTo(at * step + 4, 0);
+    context.lineTo(at * step, 7);
+    context.fill();
+  }
+}
+
 /** A bar for each bucket, as high as its count on a logarithmic scale, with lines at quantiles. */
 export function histogram(canvas, counts, labels, marks, hue) {
   canvas.values = counts;

@@ -3,6 +3,7 @@
 import { ofHistory, spark } from "./charts.js";
 import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
+import { hourOfChannel } from "./hour.js";
 import { latency } from "./latency.js";
 import { senderCard } from "./sender.js";
 import { cell, shown, summaryTable } from "./summary.js";
@@ -297,6 +298,7 @@ function channel(app) {
       lines,
       h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
+      hourOfChannel(state.name),
       h("div", { class: "columns wide" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents),
     );

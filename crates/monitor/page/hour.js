@@ -1,7 +1,7 @@
-// The last hour of a session, of topics or of sent lines: a chart, and its export.
+// The last hour of a channel, a session, of topics or of sent lines: charts, and the export.
 
 import { download, get } from "./api.js";
-import { ofHistory, spark } from "./charts.js";
+import { ofHistory, spark, ticks } from "./charts.js";
 import { afterPaint, h, text } from "./dom.js";
 import * as format from "./format.js";
 
@@ -17,6 +17,46 @@ function isSeen(element) {
   const { top, bottom } = element.getBoundingClientRect();
   return !document.hidden && bottom > 0 && top < innerHeight;
 }
+
+/**
+ * Follows the history that `query` names while `element` can be seen and `isWanted()`: `show(seconds)` gets the last hour after each
+ * answer, and to draw it again; `fail(error)` gets what went wrong.
+ */
+function follow(element, query, show, fail, isWanted = () => true) {
+  let seconds = [];
+  let askedAt = 0;
+  /** Asks for the seconds since the last answer, or for all. */
+  const ask = async (count) => {
+    const { seconds: answer } = await get(`/api/v1/history?${query}&seconds=${count}`);
+    const isWhole = count === SHOWN || answer[0]?.t <= seconds.at(-1)?.t;
+    if (!isWhole) return ask(SHOWN);
+    seconds = [...(count === SHOWN ? [] : seconds.filter(({ t }) => t < answer[0].t)), ...answer].slice(-SHOWN);
+  };
+  const redraw = () => element.isConnected && show(seconds);
+  const look = async () => {
+    if (!element.isConnected) {
+      removeEventListener("redraw", redraw);
+      return;
+    }
+    if (isWanted() && isSeen(element)) {
+      try {
+        const begun = performance.now();
+        const missed = Math.ceil((begun - askedAt) / 1000) + OVERLAP;
+        await ask(seconds.length && missed < SHOWN ? missed : SHOWN);
+        askedAt = begun;
+        redraw();
+      } catch (error) {
+        fail(error);
+      }
+    }
+    setTimeout(look, EVERY_MS);
+  };
+  afterPaint(look);
+  addEventListener("redraw", redraw);
+}
+
+/** How long the seconds of a history lasted, in words. */
+const lasted = (seconds) => format.span((seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0) * 1000);
 
 /**
  * A panel over the history that `query` names. `member` names what the chart shows of a second, `value(second)` is that number, of
@@ -39,43 +79,61 @@ export function hour(title, query, member, value, unit, file) {
     h("div", { class: "head" }, h("h3", {}, title), now,
       h("span", { class: "push" }, h("button", { class: "link", type: "button", click: save }, "Export the last hour"))),
     failure, canvas);
-  let seconds = [];
-  let askedAt = 0;
-  const show = () => {
+  follow(element, query, (seconds) => {
     const values = seconds.map(value);
     spark(canvas, values, "a");
     ofHistory(canvas, member, seconds.at(-1), SHOWN);
-    const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
-    text(now, since ? `${format.count(values.at(-1))} ${unit} in the last second, ${format.count(Math.max(...values))} at most in ${format.span(since * 1000)}` : "");
+    text(now, seconds.length ? `${format.count(values.at(-1))} ${unit} in the last second, ${format.count(Math.max(...values))} at most in ${lasted(seconds)}` : "");
     canvas.setAttribute("aria-label", `${title}: ${now.textContent}`);
+  }, (error) => text(now, `No history: ${error.message}`));
+  return element;
+}
+
+/** What is shown of the last hour of a channel: words, the member of a second, colour, and how its numbers are written. */
+const OF_CHANNEL = [
+  ["packets of line A", "packets.0", "a"],
+  ["packets of line B", "packets.1", "b"],
+  ["numbers lost by line A", "lost.0", "a"],
+  ["numbers lost by line B", "lost.1", "b"],
+  ["numbers lost by all lines", "missing", "bad"],
+  ["stale books", "stale", "warn"],
+  ["p99 from kernel to handler", "receive_delay.p99_ns", "sky", format.ns],
+];
+
+/** The last hour of a channel, requested once it is opened. */
+export function hourOfChannel(channel) {
+  const charts = OF_CHANNEL.map(([label, member, hue, write = format.count]) => {
+    const canvas = h("canvas", { class: "low", role: "img" });
+    const words = h("p", { class: "quiet" });
+    const path = member.split(".");
+    return {
+      element: h("div", {}, words, canvas),
+      show(seconds, gaps) {
+        const values = seconds.map((second) => path.reduce((of, name) => of[name], second));
+        spark(canvas, values, hue);
+        if (member === "missing") ticks(canvas, gaps, values.length);
+        ofHistory(canvas, member, seconds.at(-1), SHOWN);
+        text(words, `${label}: ${write(values.at(-1))} in the last second, ${write(Math.max(...values))} at most in ${lasted(seconds)}`);
+        canvas.setAttribute("aria-label", words.textContent);
+      },
+    };
+  });
+  const note = h("p", { class: "quiet" });
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  const element = h("details", { class: "panel hour" }, h("summary", {}, h("h3", {}, "The last hour")),
+    failure, charts.map(({ element }) => element), note);
+  const show = (seconds) => {
+    failure.hidden = true;
+    if (!seconds.length) return text(note, "No second is complete yet.");
+    const gaps = seconds.flatMap(({ missing }, at) => (missing > 0 ? [at] : []));
+    for (const chart of charts) chart.show(seconds, gaps);
+    text(note, `From ${format.clock(seconds[0].t * 1000)} to ${format.clock(seconds.at(-1).t * 1000)}, a point a second. ▼ ${format.count(gaps.length)} seconds with gaps.`);
   };
-  /** Asks for the seconds since the last answer, or for all. */
-  const ask = async (count) => {
-    const { seconds: answer } = await get(`/api/v1/history?${query}&seconds=${count}`);
-    const isWhole = count === SHOWN || answer[0]?.t <= seconds.at(-1)?.t;
-    if (!isWhole) return ask(SHOWN);
-    seconds = [...(count === SHOWN ? [] : seconds.filter(({ t }) => t < answer[0].t)), ...answer].slice(-SHOWN);
+  const fail = (error) => {
+    failure.hidden = false;
+    text(failure, `No history: ${error.message}`);
   };
-  const redraw = () => element.isConnected && show();
-  const look = async () => {
-    if (!element.isConnected) {
-      removeEventListener("redraw", redraw);
-      return;
-    }
-    if (isSeen(element)) {
-      try {
-        const begun = performance.now();
-        const missed = Math.ceil((begun - askedAt) / 1000) + OVERLAP;
-        await ask(seconds.length && missed < SHOWN ? missed : SHOWN);
-        askedAt = begun;
-        if (element.isConnected) show();
-      } catch (error) {
-        text(now, `No history: ${error.message}`);
-      }
-    }
-    setTimeout(look, EVERY_MS);
-  };
-  afterPaint(look);
-  addEventListener("redraw", redraw);
+  const begin = () => follow(element, `channel=${encodeURIComponent(channel)}`, show, fail, () => element.open);
+  element.addEventListener("toggle", begin, { once: true });
   return element;
 }

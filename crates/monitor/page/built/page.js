@@ -299,6 +299,18 @@ function spark(canvas, values, hue) {
   context.fill();
   context.globalAlpha = 1;
 }
+function ticks(canvas, marked, count3) {
+  const context = canvas.getContext("2d");
+  const step = canvas.clientWidth / Math.max(1, count3 - 1);
+  context.fillStyle = colour("bad");
+  for (const at of marked) {
+    context.beginPath();
+    context.moveTo(at * step - 4, 0);
+    context.lineTo(at * step + 4, 0);
+    context.lineTo(at * step, 7);
+    context.fill();
+  }
+}
 function histogram(canvas, counts, labels, marks, hue) {
   canvas.values = counts;
   const drawing = prepare(canvas);
@@ -656,6 +668,38 @@ function isSeen(element2) {
   const { top, bottom } = element2.getBoundingClientRect();
   return !document.hidden && bottom > 0 && top < innerHeight;
 }
+function follow(element2, query, show2, fail, isWanted = () => true) {
+  let seconds = [];
+  let askedAt = 0;
+  const ask = async (count3) => {
+    const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count3}`);
+    const isWhole = count3 === SHOWN || answer2[0]?.t <= seconds.at(-1)?.t;
+    if (!isWhole) return ask(SHOWN);
+    seconds = [...count3 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
+  };
+  const redraw2 = () => element2.isConnected && show2(seconds);
+  const look = async () => {
+    if (!element2.isConnected) {
+      removeEventListener("redraw", redraw2);
+      return;
+    }
+    if (isWanted() && isSeen(element2)) {
+      try {
+        const begun = performance.now();
+        const missed = Math.ceil((begun - askedAt) / 1e3) + OVERLAP;
+        await ask(seconds.length && missed < SHOWN ? missed : SHOWN);
+        askedAt = begun;
+        redraw2();
+      } catch (error) {
+        fail(error);
+      }
+    }
+    setTimeout(look, EVERY_MS);
+  };
+  afterPaint(look);
+  addEventListener("redraw", redraw2);
+}
+var lasted = (seconds) => span((seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0) * 1e3);
 function hour(title2, query, member, value, unit, file) {
   const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title2, "data-query": query });
   const now = h("small", { class: "quiet" });
@@ -682,43 +726,64 @@ function hour(title2, query, member, value, unit, file) {
     failure,
     canvas
   );
-  let seconds = [];
-  let askedAt = 0;
-  const show2 = () => {
+  follow(element2, query, (seconds) => {
     const values = seconds.map(value);
     spark(canvas, values, "a");
     ofHistory(canvas, member, seconds.at(-1), SHOWN);
-    const since = seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0;
-    text(now, since ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${span(since * 1e3)}` : "");
+    text(now, seconds.length ? `${count(values.at(-1))} ${unit} in the last second, ${count(Math.max(...values))} at most in ${lasted(seconds)}` : "");
     canvas.setAttribute("aria-label", `${title2}: ${now.textContent}`);
-  };
-  const ask = async (count3) => {
-    const { seconds: answer2 } = await get(`/api/v1/history?${query}&seconds=${count3}`);
-    const isWhole = count3 === SHOWN || answer2[0]?.t <= seconds.at(-1)?.t;
-    if (!isWhole) return ask(SHOWN);
-    seconds = [...count3 === SHOWN ? [] : seconds.filter(({ t }) => t < answer2[0].t), ...answer2].slice(-SHOWN);
-  };
-  const redraw2 = () => element2.isConnected && show2();
-  const look = async () => {
-    if (!element2.isConnected) {
-      removeEventListener("redraw", redraw2);
-      return;
-    }
-    if (isSeen(element2)) {
-      try {
-        const begun = performance.now();
-        const missed = Math.ceil((begun - askedAt) / 1e3) + OVERLAP;
-        await ask(seconds.length && missed < SHOWN ? missed : SHOWN);
-        askedAt = begun;
-        if (element2.isConnected) show2();
-      } catch (error) {
-        text(now, `No history: ${error.message}`);
+  }, (error) => text(now, `No history: ${error.message}`));
+  return element2;
+}
+var OF_CHANNEL = [
+  ["packets of line A", "packets.0", "a"],
+  ["packets of line B", "packets.1", "b"],
+  ["numbers lost by line A", "lost.0", "a"],
+  ["numbers lost by line B", "lost.1", "b"],
+  ["numbers lost by all lines", "missing", "bad"],
+  ["stale books", "stale", "warn"],
+  ["p99 from kernel to handler", "receive_delay.p99_ns", "sky", ns]
+];
+function hourOfChannel(channel2) {
+  const charts = OF_CHANNEL.map(([label, member, hue, write = count]) => {
+    const canvas = h("canvas", { class: "low", role: "img" });
+    const words2 = h("p", { class: "quiet" });
+    const path2 = member.split(".");
+    return {
+      element: h("div", {}, words2, canvas),
+      show(seconds, gaps) {
+        const values = seconds.map((second) => path2.reduce((of, name) => of[name], second));
+        spark(canvas, values, hue);
+        if (member === "missing") ticks(canvas, gaps, values.length);
+        ofHistory(canvas, member, seconds.at(-1), SHOWN);
+        text(words2, `${label}: ${write(values.at(-1))} in the last second, ${write(Math.max(...values))} at most in ${lasted(seconds)}`);
+        canvas.setAttribute("aria-label", words2.textContent);
       }
-    }
-    setTimeout(look, EVERY_MS);
+    };
+  });
+  const note = h("p", { class: "quiet" });
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  const element2 = h(
+    "details",
+    { class: "panel hour" },
+    h("summary", {}, h("h3", {}, "The last hour")),
+    failure,
+    charts.map(({ element: element3 }) => element3),
+    note
+  );
+  const show2 = (seconds) => {
+    failure.hidden = true;
+    if (!seconds.length) return text(note, "No second is complete yet.");
+    const gaps = seconds.flatMap(({ missing }, at) => missing > 0 ? [at] : []);
+    for (const chart of charts) chart.show(seconds, gaps);
+    text(note, `From ${clock(seconds[0].t * 1e3)} to ${clock(seconds.at(-1).t * 1e3)}, a point a second. ▼ ${count(gaps.length)} seconds with gaps.`);
   };
-  afterPaint(look);
-  addEventListener("redraw", redraw2);
+  const fail = (error) => {
+    failure.hidden = false;
+    text(failure, `No history: ${error.message}`);
+  };
+  const begin2 = () => follow(element2, `channel=${encodeURIComponent(channel2)}`, show2, fail, () => element2.open);
+  element2.addEventListener("toggle", begin2, { once: true });
   return element2;
 }
 
@@ -1516,6 +1581,7 @@ function channel(app2) {
         some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)
       ),
+      hourOfChannel(state.name),
       h("div", { class: "columns wide" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents)
     );
