@@ -100,7 +100,8 @@ function confirm(session, [act, label, consequence]) {
   const token = h("input", { type: "password", autocomplete: "off", required: true });
   token.value = sessionStorage.getItem("admin-token") ?? "";
   const [sender, target] = [session.next_sender, session.next_target].map((value) =>
-    h("input", { type: "number", min: "1", value: String(value) }));
+    // Beyond its greatest exact number, a browser would send another one.
+    h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) }));
   const field = (name, input) => h("label", { class: "field" }, name, input);
   const dialog = h("dialog", { "aria-label": `${label}: ${session.name}` },
     h("form", { submit: async (event) => {

@@ -25,6 +25,7 @@ export function latency(title, name, buckets, hue) {
   const counted = figure("stat", "measured", `${name}.count`);
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
+  const ofAll = h("p", { class: "quiet caption" });
   const source = h("select", { "aria-label": `${title}: which line` });
   const element = h(
     "section",
@@ -32,7 +33,7 @@ export function latency(title, name, buckets, hue) {
     h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
-    h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
+    ofAll,
     map,
   );
   element.update = (channel, seconds, bounds, isNewSecond) => {
@@ -43,6 +44,7 @@ export function latency(title, name, buckets, hue) {
     if (source.options.length !== names.length) {
       source.replaceChildren(...names.map((line) => h("option", {}, line)));
       source.hidden = names.length < 2;
+      text(ofAll, `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`);
     }
     const shown = all[Math.max(0, source.selectedIndex)];
     if (!shown) return;
@@ -64,6 +66,5 @@ export function latency(title, name, buckets, hue) {
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
     ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
-  text(counted.querySelector("dt"), "measured");
   return element;
 }

@@ -11,6 +11,8 @@ const PACKET_HEX_MAX = 2 * 65_535;
 /** Bytes and lines that are shown at first, and more for each click: a huge packet would freeze the page. */
 const BYTES_SHOWN = 2_048;
 const LINES_SHOWN = 500;
+/** The explained packet is below the list. */
+const isNarrow = matchMedia("(max-width: 900px)");
 
 /** What each of the first bytes is: classes by offset, from the lines of an explanation. */
 function colours(explanation, count) {
@@ -146,14 +148,19 @@ async function hexOf(file) {
   return pieces.join("");
 }
 
-/** The form that explains what is pasted or dropped. */
-function ownPacket(show) {
+/** The form that explains what is pasted, dropped or chosen. `channel()` is the channel that is shown. */
+function ownPacket(show, channel) {
   const field = (label, input) => h("label", { class: "field" }, label, input);
   const hex = h("textarea", { spellcheck: "false", placeholder: "c0 81 85 …" });
   const templates = h("textarea", { spellcheck: "false", placeholder: "<templates>…</templates>" });
   const framing = h("input", { type: "text", placeholder: "none, cme, moex-forts, preamble=4,seq=0:4:be …" });
   const reset = h("select", {}, ["", "packet", "message", "template", "never"].map((name) => h("option", { value: name }, name || "as the framing says")));
   const index = h("input", { type: "number", min: "0", value: "0" });
+  const captureFile = h("input", { type: "file", change: () => takeFiles(captureFile.files, takeCapture) });
+  const templateFile = h("input", { type: "file", accept: ".xml,.fastxml", change: () => takeFiles(templateFile.files, takeTemplates) });
+  const asChannel = h("input", { type: "checkbox", id: "as-channel", change: () => {
+    for (const input of [templates, templateFile, framing, reset]) input.disabled = asChannel.checked;
+  } });
   const capture = h("p", { class: "quiet" }, "Or drop a capture file and a template file here.");
   const error = h("p", { class: "error", role: "alert" });
   const dropped = { capture: null };
@@ -161,14 +168,14 @@ function ownPacket(show) {
     event.preventDefault();
     text(error, "");
     if (!dropped.capture && hex.value.length > 2 * PACKET_HEX_MAX) {
-      text(error, "No UDP packet is so long. Drop a capture file instead.");
+      text(error, "No UDP packet is so long. Choose or drop a capture file instead.");
       return;
     }
     try {
       const body = dropped.capture
         ? { hex: dropped.capture, is_capture: true, packet: Number(index.value) }
         : { hex: hex.value };
-      Object.assign(body, { templates: templates.value, framing: framing.value, reset: reset.value });
+      Object.assign(body, asChannel.checked ? { channel: channel() } : { templates: templates.value, framing: framing.value, reset: reset.value });
       show("Your packet", (await post("/api/v1/explain", body)).explanation);
     } catch (failure) {
       text(error, failure.message);
@@ -176,8 +183,11 @@ function ownPacket(show) {
   } },
     h("h2", {}, "Explain your own"),
     h("p", { class: "quiet" }, "Decoded by this process with the limits of any input; nothing is kept."),
-    field("A packet in hexadecimal", hex), field("Templates", templates),
+    field("A packet in hexadecimal", hex),
+    channel() && h("label", { for: "as-channel" }, asChannel, " use the templates and the framing of the packets above"),
+    field("Templates", templates),
     h("div", { class: "tools" }, field("Framing", framing), field("Dictionaries are emptied", reset), field("Packet of a capture", index)),
+    h("div", { class: "tools" }, field("Capture file", captureFile), field("Template file", templateFile)),
     capture,
     h("div", { class: "tools" }, h("button", { class: "action primary", type: "submit" }, "Explain")),
     error);
@@ -185,22 +195,32 @@ function ownPacket(show) {
     event.preventDefault();
     form.classList.toggle("dropping", isOver);
   };
+  const takeTemplates = async (file) => {
+    templates.value = await file.text();
+  };
+  const takeCapture = async (file) => {
+    if (file.size * 2 > HEX_MAX) {
+      text(error, `${file.name} is longer than ${format.bytes(HEX_MAX / 2)}`);
+      return;
+    }
+    dropped.capture = await hexOf(file);
+    text(capture, `Capture ${file.name}, ${format.bytes(file.size)}`);
+  };
+  const takeFiles = async (files, take) => {
+    text(error, "");
+    for (const file of files) await take(file);
+  };
   form.addEventListener("dragover", over(true));
   form.addEventListener("dragleave", over(false));
-  form.addEventListener("drop", async (event) => {
+  form.addEventListener("drop", (event) => {
     over(false)(event);
-    for (const file of event.dataTransfer.files) {
-      if (/\.(xml|fastxml)$/i.test(file.name)) {
-        templates.value = await file.text();
-      } else if (file.size * 2 > HEX_MAX) {
-        text(error, `${file.name} is longer than ${format.bytes(HEX_MAX / 2)}`);
-      } else {
-        dropped.capture = await hexOf(file);
-        text(capture, `Capture ${file.name}, ${format.bytes(file.size)}`);
-      }
-    }
+    takeFiles(event.dataTransfer.files, (file) => (/\.(xml|fastxml)$/i.test(file.name) ? takeTemplates(file) : takeCapture(file)));
   });
-  hex.addEventListener("input", () => { dropped.capture = null; });
+  hex.addEventListener("input", () => {
+    dropped.capture = null;
+    captureFile.value = "";
+    text(capture, "");
+  });
   return form;
 }
 
@@ -236,15 +256,22 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   const channels = h("select", { "aria-label": "Channel", change: () => { Object.assign(chosen, { channel: channels.value, id: undefined }); source.again(); } },
     names.map((name) => h("option", { selected: name === chosen.channel }, name)));
   const hold = h("input", { type: "checkbox", id: "hold" });
+  const filter = () => source.again();
+  const kind = h("select", { "aria-label": "Kind", change: filter },
+    [["", "all kinds"], ["failed", "failed"], ["around", "near a gap or fault"], ["recent", "last ones"]].map(([value, label]) => h("option", { value }, label)));
+  const number = h("input", { type: "search", inputmode: "numeric", pattern: "[0-9]*", placeholder: "Number", "aria-label": "Sequence number", input: filter });
+  const none = h("p", { class: "empty", role: "status", hidden: true }, "No kept packet is like this.");
   root.replaceChildren(
     h("div", { class: "packets" },
       h("section", { class: "card" },
         h("div", { class: "head" }, h("h2", {}, "Packets"), names.length > 1 && channels,
           h("label", { class: "push", for: "hold" }, hold, " hold the list")),
         h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones, which are kept only while somebody looks. Packets over 9,216 bytes are not kept."),
+        h("div", { class: "tools" }, kind, number),
+        none,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)),
       h("div", {}, detail)),
-    ownPacket(show),
+    ownPacket(show, () => chosen.channel),
   );
   list.parentElement.style.maxHeight = "70vh";
   text(title, "Choose a packet");
@@ -253,15 +280,21 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   const take = ({ channel, packets }) => {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${channel} ${packet.id} ${packet.kind}`, (packet) =>
-      h("tr", { "data-packet": packet.id, click: () => open(packet.id) },
+      h("tr", { "data-packet": packet.id, click: () => open(packet.id).then(() => isNarrow.matches && detail.scrollIntoView()) },
         h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
         h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
         h("td", { class: "num mono" }, packet.seq_num ?? "–"), h("td", { class: "num" }, packet.len),
         h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))));
+    none.hidden = packets.length > 0 || !(kind.value || number.value);
     if (chosen.id === undefined && packets.length) open(packets[0].id);
     mark();
   };
-  const path = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
+  const path = () => {
+    const query = new URLSearchParams({ of: "packets", channel: chosen.channel });
+    if (kind.value) query.set("kind", kind.value);
+    if (/^\d{1,19}$/.test(number.value.trim())) query.set("seq_num", number.value.trim());
+    return `/api/v1/stream?${query}`;
+  };
   const source = names.length ? stream(path, take) : Object.assign(() => {}, { again() {} });
   if (wantedPacket) open(wantedPacket);
   className(detail, "card");

@@ -24,7 +24,7 @@ export function timeline(open) {
       "p",
       { class: "legend" },
       h("span", {}, "▮ numbers lost by line A, by line B, by both"),
-      h("span", {}, "◆ open gap"),
+      h("span", {}, "◆ open or lost gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),
       h("span", {}, "▲ filled by updates"),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::board::BoardReader;
@@ -173,7 +174,7 @@ impl Channel {
             names: Vec::new(),
             board,
             trades: VecDeque::new(),
-            packets: Packets::new(framing),
+            packets: Packets::new(framing, first_packet_id()),
             gaps: Gaps::default(),
             reset_ns: None,
             events: VecDeque::new(),
@@ -322,7 +323,9 @@ impl Channel {
             let label = StaleReason::LABELS.get(usize::from(*state).wrapping_sub(1));
             label.is_some_and(|label| OF_GAPS.contains(label))
         };
-        if !counts.states.is_empty() && !counts.states.iter().any(is_of_gap) {
+        if counts.states.is_empty() {
+            self.gaps.fill_replayed(counts.now_ns);
+        } else if !counts.states.iter().any(is_of_gap) {
             self.gaps.books_are_whole(counts.now_ns);
         }
         if let Some(spans) = &mut self.spans {
@@ -481,8 +484,13 @@ impl Channel {
         }
     }
 
-    /// Returns a gap with links to those of its packets that are still kept.
+    /// Returns a gap as the state has it: with links to those of its packets that are still kept.
     fn linked_gap(&self, mut gap: GapState) -> GapState {
+        // Without books, only a replay fills it.
+        let has_books = self.counts.as_ref().is_some_and(|counts| !counts.states.is_empty());
+        if gap.status == "open" && !has_books {
+            gap.status = "lost";
+        }
         let known = gap.packets.len();
         gap.packets.retain(|packet| self.packets.has_marked(*packet));
         gap.packets_status = match gap.packets.len() {
@@ -639,6 +647,12 @@ fn is_silent(lines: &[LineState]) -> bool {
     // A line that has never received a packet does not keep a silent feed live.
     let is_quiet = |line: &LineState| matches!(line.status, "silent" | "waiting");
     !is_waiting(lines) && lines.iter().all(is_quiet)
+}
+
+/// Returns the first id of packets: microseconds since 1970. A link to a packet of an earlier process then finds no other
+/// packet, and browsers read the ids exactly.
+fn first_packet_id() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64)
 }
 
 /// Returns the reason why a channel is not ready.

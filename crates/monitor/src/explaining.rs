@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tickwire_captures::explain::{Emphasis, Explainer, Part};
 use tickwire_captures::{Channel, Channels, lose_dictionaries};
-use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Program, TemplateSet};
+use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Limits, Program, TemplateSet};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 
@@ -128,6 +128,11 @@ impl Explaining {
         // Compiling machine code does not pay: only a packet or two are decoded at a time.
         let decoding = decoding.engine(Engine::Portable);
         Ok(Self { program: Arc::new(program), decoding, framing })
+    }
+
+    /// Returns the same with other limits of decoding.
+    pub(crate) fn limited(self, limits: Limits) -> Self {
+        Self { decoding: self.decoding.limits(limits), ..self }
     }
 
     pub(crate) const fn framing(&self) -> Framing {

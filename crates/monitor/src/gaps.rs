@@ -166,25 +166,31 @@ impl Gaps {
         for known in known.iter_mut().filter(is_before) {
             known.end_replay(spans.as_ref(), now_ns, Some("the sequence numbers restarted"));
         }
-        self.fill(now_ns, |_| "reset");
+        self.fill(now_ns, |_| Some("reset"));
     }
 
     /// Fills the open gaps: no book is stale because of a gap any more.
     pub(crate) fn books_are_whole(&mut self, now_ns: u64) {
         self.fill(now_ns, |known| match known {
-            TrackedGap { had_snapshot: true, .. } => "snapshots",
-            TrackedGap { was_replayed: true, .. } => "replay",
-            _ => "updates",
+            TrackedGap { had_snapshot: true, .. } => Some("snapshots"),
+            TrackedGap { was_replayed: true, .. } => Some("replay"),
+            _ => Some("updates"),
         });
     }
 
-    fn fill(&mut self, now_ns: u64, by: impl Fn(&TrackedGap) -> &'static str) {
+    /// Fills the open gaps that a replay service has sent. In a process without books nothing else tells that they are filled.
+    pub(crate) fn fill_replayed(&mut self, now_ns: u64) {
+        self.fill(now_ns, |known| known.was_replayed.then_some("replay"));
+    }
+
+    /// Fills the open gaps for which `by` tells how.
+    fn fill(&mut self, now_ns: u64, by: impl Fn(&TrackedGap) -> Option<&'static str>) {
         let Self { known, spans, .. } = self;
         let is_filled = |known: &&mut TrackedGap| {
             known.replaying_ns.is_none() && known.recovery.since_ns < now_ns
         };
         for known in known.iter_mut().filter(|known| known.is_open()).filter(is_filled) {
-            let filled_by = by(known);
+            let Some(filled_by) = by(known) else { continue };
             known.state.status = "filled";
             known.state.filled_by = Some(filled_by);
             known.state.filled_after_ms = Some((now_ns - known.recovery.since_ns) / 1_000_000);
@@ -239,6 +245,19 @@ mod tests {
         assert_eq!(by, ["reset", "replay", "reset", "snapshots", "replay", "updates"]);
         let first = gaps.newest(9).pop().unwrap();
         assert_eq!((first.packets, first.filled_after_ms), (vec![7], Some(4)));
+    }
+
+    #[test]
+    fn without_books_a_replay_alone_fills_gaps() {
+        let mut gaps = Gaps::default();
+        let gap = |first| Gap { first, count: 2 };
+        gaps.open(gap(10), 1_000_000, 0);
+        gaps.open(gap(20), 1_000_000, 0);
+        gaps.replay_begun(gap(20), 1_000_000);
+        gaps.replay_done(gap(20), 2_000_000);
+        gaps.fill_replayed(3_000_000);
+        let by: Vec<_> = gaps.newest(9).iter().map(|gap| (gap.status, gap.filled_by)).collect();
+        assert_eq!(by, [("filled", Some("replay")), ("open", None)]);
     }
 
     /// Returns gaps that are traced, and the ended spans.

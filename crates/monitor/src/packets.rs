@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tickwire_feed::arbiter::Gap;
 use tickwire_feed::framing::{Framer, Framing};
 use tickwire_feed::handler::Source;
@@ -65,6 +65,53 @@ pub struct PacketSummary {
     pub error: Option<String>,
 }
 
+/// Which packets a list has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PacketFilter {
+    /// Only packets of this kind.
+    pub(crate) kind: Option<PacketKind>,
+    /// Only packets with this sequence number.
+    pub(crate) seq_num: Option<u64>,
+}
+
+impl PacketFilter {
+    fn passes(&self, packet: &Packet) -> bool {
+        let has_number =
+            |number| packet.seq_nums.is_some_and(|(first, last)| (first..=last).contains(&number));
+        self.kind.is_none_or(|kind| kind == packet.mark.kind())
+            && self.seq_num.is_none_or(has_number)
+    }
+}
+
+/// Why a packet is kept, in the form of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PacketKind {
+    Around,
+    Failed,
+    Recent,
+}
+
+impl PacketKind {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Around => "around",
+            Self::Failed => "failed",
+            Self::Recent => "recent",
+        }
+    }
+}
+
+impl Mark {
+    const fn kind(&self) -> PacketKind {
+        match self {
+            Self::Around => PacketKind::Around,
+            Self::Failed(_) => PacketKind::Failed,
+            Self::Recent => PacketKind::Recent,
+        }
+    }
+}
+
 /// The kept packets of a channel.
 #[derive(Debug)]
 pub(crate) struct Packets {
@@ -76,10 +123,11 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    pub(crate) const fn new(framing: Option<Framing>) -> Self {
+    /// The packets get ids from `first_id` on.
+    pub(crate) const fn new(framing: Option<Framing>, first_id: u64) -> Self {
         Self {
             framing,
-            next_id: 1,
+            next_id: first_id,
             recent: VecDeque::new(),
             marked: VecDeque::new(),
             gaps: VecDeque::new(),
@@ -204,11 +252,12 @@ impl Packets {
         self.marked.binary_search_by_key(&id, |packet| packet.id).is_ok()
     }
 
-    /// Returns the packets, the newest first; marked packets come before the recent ones. Leaves out marked packets beyond
-    /// [`LISTED_MARKED_MAX`].
-    pub(crate) fn summaries(&self, epoch_ns: u64) -> Vec<PacketSummary> {
-        let marked = self.marked.iter().rev().take(LISTED_MARKED_MAX);
-        let packets = marked.chain(self.recent.iter().rev());
+    /// Returns the packets that pass the filter, the newest first; marked packets come before the recent ones. Leaves out marked packets
+    /// beyond [`LISTED_MARKED_MAX`].
+    pub(crate) fn summaries(&self, epoch_ns: u64, filter: &PacketFilter) -> Vec<PacketSummary> {
+        let is_wanted = |packet: &&Packet| filter.passes(packet);
+        let marked = self.marked.iter().rev().filter(is_wanted).take(LISTED_MARKED_MAX);
+        let packets = marked.chain(self.recent.iter().rev().filter(is_wanted));
         packets.map(|packet| packet.summary(epoch_ns)).collect()
     }
 
@@ -232,10 +281,9 @@ fn is_within(wanted: Option<u64>, seq_nums: Option<(u64, u64)>) -> bool {
 
 impl Packet {
     pub(crate) fn summary(&self, epoch_ns: u64) -> PacketSummary {
-        let (kind, error) = match &self.mark {
-            Mark::Around => ("around", None),
-            Mark::Failed(text) => ("failed", Some(text.clone())),
-            Mark::Recent => ("recent", None),
+        let error = match &self.mark {
+            Mark::Failed(text) => Some(text.clone()),
+            Mark::Around | Mark::Recent => None,
         };
         let (feed, line) = crate::line_names(self.source);
         PacketSummary {
@@ -245,7 +293,7 @@ impl Packet {
             line,
             seq_num: self.seq_nums.map(|(first, _)| first.to_string()),
             len: self.bytes.len(),
-            kind,
+            kind: self.mark.kind().label(),
             error,
         }
     }
@@ -265,23 +313,44 @@ mod tests {
 
     #[test]
     fn the_packet_of_a_fault_is_marked_and_others_lie_around_it() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         for number in 1..=4 {
             packets.add(copy(
                 number,
                 HandOverReason::Failed { text: "D9".to_owned(), seq_num: Some(3) },
             ));
         }
-        let kinds: Vec<_> = packets.summaries(0).into_iter().map(|packet| packet.kind).collect();
+        let kinds: Vec<_> = packets
+            .summaries(0, &PacketFilter::default())
+            .into_iter()
+            .map(|packet| packet.kind)
+            .collect();
         assert_eq!(kinds, ["around", "failed", "around", "around"]);
-        let failed = &packets.summaries(0)[1];
+        let failed = &packets.summaries(0, &PacketFilter::default())[1];
         assert_eq!((failed.seq_num.as_deref(), failed.error.as_deref()), (Some("3"), Some("D9")));
         assert_eq!(packets.add(copy(3, HandOverReason::Recent)), failed.id);
     }
 
     #[test]
+    fn a_list_has_the_packets_that_its_filter_wants() {
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 500);
+        packets.add(copy(1, HandOverReason::Recent));
+        packets.add(copy(2, HandOverReason::Gap { first: 1 }));
+        packets.add(copy(3, HandOverReason::Failed { text: "D9".to_owned(), seq_num: None }));
+        let listed = |kind, seq_num| {
+            let packets = packets.summaries(0, &PacketFilter { kind, seq_num });
+            packets.iter().map(|packet| packet.id).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(None, None), [502, 501, 500]);
+        assert_eq!(listed(Some(PacketKind::Failed), None), [502]);
+        assert_eq!(listed(Some(PacketKind::Around), None), [501]);
+        assert_eq!(listed(None, Some(1)), [500]);
+        assert_eq!(listed(Some(PacketKind::Recent), Some(2)), [0; 0]);
+    }
+
+    #[test]
     fn packets_before_one_have_no_hole_and_are_of_its_feed() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         let gap = || HandOverReason::Gap { first: 1 };
         // Line B brings 4, the list has 5 already; 2 is missing.
         for (number, line, why) in [
@@ -322,7 +391,7 @@ mod tests {
 
     #[test]
     fn packets_of_an_earlier_epoch_are_not_before_one() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         let source = Source::Incremental(Line::A);
         let place = |epoch| ArrivalPlace { epoch, arrival: 0 };
         packets.add(numbered(1, source, place(0), 1, 11));
@@ -335,7 +404,7 @@ mod tests {
 
     #[test]
     fn packets_of_a_snapshot_line_follow_those_of_the_same_line_and_cycle() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         let place = |arrival| ArrivalPlace { epoch: 0, arrival };
         let (a, b) = (Source::Snapshot(Line::A), Source::Snapshot(Line::B));
         packets.add(numbered(1, a, place(1), 1, 11));
@@ -350,7 +419,7 @@ mod tests {
 
     #[test]
     fn of_equal_copies_one_is_before_and_of_differing_copies_none() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         let (a, b) = (Source::Incremental(Line::A), Source::Incremental(Line::B));
         let place = ArrivalPlace::default();
         packets.add(numbered(1, a, place, 1, 11));
@@ -365,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_came_after_its_gap_was_declared_is_not_before_others() {
-        let mut packets = Packets::new(Some(Preset::Cme.framing()));
+        let mut packets = Packets::new(Some(Preset::Cme.framing()), 1);
         let source = Source::Incremental(Line::A);
         for (received_ns, number) in [(1, 1), (5, 2), (6, 3), (3, 4), (4, 5)] {
             packets.add(numbered(received_ns, source, ArrivalPlace::default(), number, number));
@@ -377,12 +446,15 @@ mod tests {
 
     #[test]
     fn packets_are_bounded_in_number() {
-        let mut packets = Packets::new(None);
+        let mut packets = Packets::new(None, 1);
         for number in 0..2 * MARKED_MAX as u64 {
             packets.add(copy(number, HandOverReason::Recent));
             packets.add(copy(number + 10_000, HandOverReason::Gap { first: 1 }));
         }
-        assert_eq!(packets.summaries(0).len(), RECENT_MAX + LISTED_MARKED_MAX);
+        assert_eq!(
+            packets.summaries(0, &PacketFilter::default()).len(),
+            RECENT_MAX + LISTED_MARKED_MAX
+        );
         assert_eq!(packets.marked.len(), MARKED_MAX);
         assert!(packets.get(1).is_none());
         let [first, last] =

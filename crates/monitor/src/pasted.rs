@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::explaining::{Deadline, Explaining, Explanation};
 use crate::monitor::Shared;
-use crate::requests::refused;
+use crate::requests::{no_channel, refused};
 use crate::workshop::BODY_TIMEOUT;
 
 /// Most packets of a capture that are read before the explained one.
@@ -33,7 +33,10 @@ const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// The body of a request: bytes to explain.
 #[derive(Debug, Deserialize)]
 struct ExplainRequest {
-    /// Text of a template file.
+    /// Name of the channel whose templates, framing and reset are used.
+    channel: Option<String>,
+    /// Text of a template file, unless a channel is named.
+    #[serde(default)]
     templates: String,
     /// Framing of the messages: a preset or a description; `none` if absent.
     framing: Option<String>,
@@ -50,9 +53,17 @@ struct ExplainRequest {
 }
 
 impl ExplainRequest {
-    fn explain(self, deadline: Deadline) -> Result<Explanation, String> {
+    /// Explains the bytes; `of_channel` has the templates of the channel if one is named.
+    fn explain(
+        self,
+        of_channel: Option<Explaining>,
+        deadline: Deadline,
+    ) -> Result<Explanation, String> {
         let bytes = bytes_of(&self.hex)?;
-        let explaining = self.explaining()?;
+        let explaining = match of_channel {
+            Some(of_channel) => of_channel.limited(limits()),
+            None => self.explaining()?,
+        };
         deadline.check()?;
         match self.is_capture {
             true if self.packet >= CAPTURE_PACKETS_MAX => {
@@ -75,12 +86,8 @@ impl ExplainRequest {
         let reset: Option<ResetPolicy> =
             reset.map(str::parse).transpose().map_err(|error| format!("reset: {error}"))?;
         let framing = reset.map_or(framing, |reset| framing.reset(reset));
-        let limits = Limits::default()
-            .entries_max(ENTRIES_MAX)
-            .entries_total_max(ENTRIES_MAX)
-            .message_bytes_max(MESSAGE_BYTES_MAX);
         let decoding =
-            DecoderOptions::default().reset(framing.reset_policy().into()).limits(limits);
+            DecoderOptions::default().reset(framing.reset_policy().into()).limits(limits());
         let set = match framing.reset_template_id() {
             Some(id) => set.with_reset_template(TemplateId(id)),
             None => set,
@@ -91,6 +98,14 @@ impl ExplainRequest {
         Explaining::compiled(set, decoding, framing, limits)
             .map_err(|error| format!("templates: {error}"))
     }
+}
+
+/// Returns the limits of decoding what a client sends.
+fn limits() -> Limits {
+    Limits::default()
+        .entries_max(ENTRIES_MAX)
+        .entries_total_max(ENTRIES_MAX)
+        .message_bytes_max(MESSAGE_BYTES_MAX)
 }
 
 /// Returns the bytes of hexadecimal digits; white space is ignored.
@@ -127,8 +142,19 @@ pub(crate) async fn explain(State(shared): State<Arc<Shared>>, request: Request)
             return refused(StatusCode::REQUEST_TIMEOUT, text);
         }
     };
+    let explaining_of = |name: &str| {
+        shared.of_channel(Some(name), |channel| channel.description.explaining.clone())
+    };
+    let of_channel = match request.channel.as_deref().map(explaining_of) {
+        None => None,
+        Some(Some(Some(explaining))) => Some(explaining),
+        Some(None) => return no_channel(),
+        Some(Some(None)) => {
+            return refused(StatusCode::NOT_FOUND, "packets of this channel cannot be explained");
+        }
+    };
     let explain = move |deadline| {
-        let explanation = request.explain(deadline);
+        let explanation = request.explain(of_channel, deadline);
         // The request has been dropped, so its memory is free again.
         drop(memory);
         Ok(json!({"explanation": explanation?}))
@@ -145,6 +171,7 @@ mod tests {
 
     fn request(templates: &str, hex: String, packet: Option<u64>) -> ExplainRequest {
         ExplainRequest {
+            channel: None,
             templates: templates.to_owned(),
             framing: None,
             reset: None,
@@ -186,7 +213,7 @@ mod tests {
             request(&templates, message.repeat(100_000), None),
         ] {
             let begun = Instant::now();
-            let outcome = request.explain(Deadline::after(within));
+            let outcome = request.explain(None, Deadline::after(within));
             if let Err(text) = &outcome {
                 assert!(text.contains("not explained within 200ms"), "{text}");
             }
@@ -209,7 +236,7 @@ mod tests {
         }
         templates.push_str("</templates>");
         let error = request(&templates, "c081".to_owned(), None)
-            .explain(Deadline::after(Duration::from_secs(60)))
+            .explain(None, Deadline::after(Duration::from_secs(60)))
             .unwrap_err();
         assert!(error.contains("65536 operations"), "{error}");
     }

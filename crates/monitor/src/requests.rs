@@ -18,6 +18,7 @@ use crate::bus::stall;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
+use crate::packets::{PacketFilter, PacketKind};
 use crate::sent_history::sent_csv;
 use crate::stream::{StreamPace, stream};
 use crate::summary::SummaryQuery;
@@ -39,7 +40,7 @@ pub(crate) fn refused(status: StatusCode, error: impl Into<String>) -> Response 
     (status, Json(json!({"error": error.into()}))).into_response()
 }
 
-fn no_channel() -> Response {
+pub(crate) fn no_channel() -> Response {
     refused(StatusCode::NOT_FOUND, "no such channel: see channels in /api/v1/state")
 }
 
@@ -292,17 +293,20 @@ pub(crate) async fn book(
     }
 }
 
-/// Whose packets.
+/// Which packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub(crate) struct PacketsQuery {
     channel: Option<String>,
+    kind: Option<PacketKind>,
+    seq_num: Option<u64>,
 }
 
 impl PacketsQuery {
     fn tell(&self, shared: &Shared) -> Option<String> {
         shared.want_packets();
         let packets = shared.of_channel(self.channel.as_deref(), |channel| {
-            let packets = channel.packets.summaries(channel.description.epoch_ns);
+            let filter = PacketFilter { kind: self.kind, seq_num: self.seq_num };
+            let packets = channel.packets.summaries(channel.description.epoch_ns, &filter);
             json!({"channel": channel.description.name, "packets": packets})
         });
         packets.map(|packets| packets.to_string())
@@ -361,14 +365,17 @@ pub(crate) async fn events(
         Ok(Query(query)) => query,
         Err(rejection) => return rejection.into_response(),
     };
-    let channel = query.channel.clone();
-    if channel.is_some() && shared.of_channel(channel.as_deref(), |_| ()).is_none() {
+    let channel = query.channel.as_deref();
+    if channel.is_some() && shared.of_channel(channel, |_| ()).is_none() {
         return no_channel();
     }
     let subject = match query.of.as_deref() {
         None | Some("state") => StreamSubject::State,
         Some("books") => StreamSubject::Books(query),
-        Some("packets") => StreamSubject::Packets(PacketsQuery { channel }),
+        Some("packets") => match Query::<PacketsQuery>::try_from_uri(&uri) {
+            Ok(Query(query)) => StreamSubject::Packets(query),
+            Err(rejection) => return rejection.into_response(),
+        },
         Some(_) => {
             return refused(StatusCode::BAD_REQUEST, "of is state, summary, books or packets");
         }

@@ -196,7 +196,7 @@ pub struct GapState {
     pub first: String,
     /// Number of missing sequence numbers.
     pub count: u64,
-    /// `open`, `replaying` or `filled`.
+    /// `open`, `replaying`, `filled`, or `lost` if the process keeps no books that could recover from it.
     pub status: &'static str,
     /// How it was filled: `replay`, `snapshots`, `updates`, or `reset` if a sequence reset made it irrelevant.
     pub filled_by: Option<&'static str>,

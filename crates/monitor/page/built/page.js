@@ -1023,6 +1023,7 @@ function latency(title2, name, buckets, hue) {
   const counted = figure("stat", "measured", `${name}.count`);
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
+  const ofAll = h("p", { class: "quiet caption" });
   const source2 = h("select", { "aria-label": `${title2}: which line` });
   const element2 = h(
     "section",
@@ -1030,7 +1031,7 @@ function latency(title2, name, buckets, hue) {
     h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source2)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
-    h("p", { class: "quiet" }, "The last five minutes, a column a second; brighter is more"),
+    ofAll,
     map
   );
   element2.update = (channel2, seconds, bounds, isNewSecond) => {
@@ -1040,6 +1041,7 @@ function latency(title2, name, buckets, hue) {
     if (source2.options.length !== names.length) {
       source2.replaceChildren(...names.map((line3) => h("option", {}, line3)));
       source2.hidden = names.length < 2;
+      text(ofAll, `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`);
     }
     const shown3 = all[Math.max(0, source2.selectedIndex)];
     if (!shown3) return;
@@ -1059,7 +1061,6 @@ function latency(title2, name, buckets, hue) {
     heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
     ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
-  text(counted.querySelector("dt"), "measured");
   return element2;
 }
 
@@ -1199,7 +1200,7 @@ function timeline(open2) {
       "p",
       { class: "legend" },
       h("span", {}, "▮ numbers lost by line A, by line B, by both"),
-      h("span", {}, "◆ open gap"),
+      h("span", {}, "◆ open or lost gap"),
       h("span", {}, "● filled by a snapshot"),
       h("span", {}, "■ filled by a replay"),
       h("span", {}, "▲ filled by updates"),
@@ -1741,7 +1742,10 @@ function confirm(session, [act, label, consequence]) {
   const error = h("p", { class: "error", role: "alert" });
   const token2 = h("input", { type: "password", autocomplete: "off", required: true });
   token2.value = sessionStorage.getItem("admin-token") ?? "";
-  const [sender, target] = [session.next_sender, session.next_target].map((value) => h("input", { type: "number", min: "1", value: String(value) }));
+  const [sender, target] = [session.next_sender, session.next_target].map((value) => (
+    // Beyond its greatest exact number, a browser would send another one.
+    h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) })
+  ));
   const field = (name, input) => h("label", { class: "field" }, name, input);
   const dialog = h(
     "dialog",
@@ -1894,6 +1898,7 @@ var HEX_MAX = 16 << 20;
 var PACKET_HEX_MAX = 2 * 65535;
 var BYTES_SHOWN = 2048;
 var LINES_SHOWN = 500;
+var isNarrow = matchMedia("(max-width: 900px)");
 function colours(explanation, count3) {
   const kinds = [];
   let at = 0;
@@ -2019,13 +2024,18 @@ async function hexOf(file) {
   }
   return pieces.join("");
 }
-function ownPacket(show2) {
+function ownPacket(show2, channel2) {
   const field = (label, input) => h("label", { class: "field" }, label, input);
   const hex = h("textarea", { spellcheck: "false", placeholder: "c0 81 85 …" });
   const templates = h("textarea", { spellcheck: "false", placeholder: "<templates>…</templates>" });
   const framing = h("input", { type: "text", placeholder: "none, cme, moex-forts, preamble=4,seq=0:4:be …" });
   const reset = h("select", {}, ["", "packet", "message", "template", "never"].map((name) => h("option", { value: name }, name || "as the framing says")));
   const index = h("input", { type: "number", min: "0", value: "0" });
+  const captureFile = h("input", { type: "file", change: () => takeFiles(captureFile.files, takeCapture) });
+  const templateFile = h("input", { type: "file", accept: ".xml,.fastxml", change: () => takeFiles(templateFile.files, takeTemplates) });
+  const asChannel = h("input", { type: "checkbox", id: "as-channel", change: () => {
+    for (const input of [templates, templateFile, framing, reset]) input.disabled = asChannel.checked;
+  } });
   const capture = h("p", { class: "quiet" }, "Or drop a capture file and a template file here.");
   const error = h("p", { class: "error", role: "alert" });
   const dropped = { capture: null };
@@ -2035,12 +2045,12 @@ function ownPacket(show2) {
       event.preventDefault();
       text(error, "");
       if (!dropped.capture && hex.value.length > 2 * PACKET_HEX_MAX) {
-        text(error, "No UDP packet is so long. Drop a capture file instead.");
+        text(error, "No UDP packet is so long. Choose or drop a capture file instead.");
         return;
       }
       try {
         const body = dropped.capture ? { hex: dropped.capture, is_capture: true, packet: Number(index.value) } : { hex: hex.value };
-        Object.assign(body, { templates: templates.value, framing: framing.value, reset: reset.value });
+        Object.assign(body, asChannel.checked ? { channel: channel2() } : { templates: templates.value, framing: framing.value, reset: reset.value });
         show2("Your packet", (await post("/api/v1/explain", body)).explanation);
       } catch (failure) {
         text(error, failure.message);
@@ -2049,8 +2059,10 @@ function ownPacket(show2) {
     h("h2", {}, "Explain your own"),
     h("p", { class: "quiet" }, "Decoded by this process with the limits of any input; nothing is kept."),
     field("A packet in hexadecimal", hex),
+    channel2() && h("label", { for: "as-channel" }, asChannel, " use the templates and the framing of the packets above"),
     field("Templates", templates),
     h("div", { class: "tools" }, field("Framing", framing), field("Dictionaries are emptied", reset), field("Packet of a capture", index)),
+    h("div", { class: "tools" }, field("Capture file", captureFile), field("Template file", templateFile)),
     capture,
     h("div", { class: "tools" }, h("button", { class: "action primary", type: "submit" }, "Explain")),
     error
@@ -2059,23 +2071,31 @@ function ownPacket(show2) {
     event.preventDefault();
     form.classList.toggle("dropping", isOver);
   };
+  const takeTemplates = async (file) => {
+    templates.value = await file.text();
+  };
+  const takeCapture = async (file) => {
+    if (file.size * 2 > HEX_MAX) {
+      text(error, `${file.name} is longer than ${bytes(HEX_MAX / 2)}`);
+      return;
+    }
+    dropped.capture = await hexOf(file);
+    text(capture, `Capture ${file.name}, ${bytes(file.size)}`);
+  };
+  const takeFiles = async (files, take2) => {
+    text(error, "");
+    for (const file of files) await take2(file);
+  };
   form.addEventListener("dragover", over(true));
   form.addEventListener("dragleave", over(false));
-  form.addEventListener("drop", async (event) => {
+  form.addEventListener("drop", (event) => {
     over(false)(event);
-    for (const file of event.dataTransfer.files) {
-      if (/\.(xml|fastxml)$/i.test(file.name)) {
-        templates.value = await file.text();
-      } else if (file.size * 2 > HEX_MAX) {
-        text(error, `${file.name} is longer than ${bytes(HEX_MAX / 2)}`);
-      } else {
-        dropped.capture = await hexOf(file);
-        text(capture, `Capture ${file.name}, ${bytes(file.size)}`);
-      }
-    }
+    takeFiles(event.dataTransfer.files, (file) => /\.(xml|fastxml)$/i.test(file.name) ? takeTemplates(file) : takeCapture(file));
   });
   hex.addEventListener("input", () => {
     dropped.capture = null;
+    captureFile.value = "";
+    text(capture, "");
   });
   return form;
 }
@@ -2095,8 +2115,8 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     chosen.id = String(id);
     try {
       const { packet, explanation } = await get(`/api/v1/packets/${id}?channel=${encodeURIComponent(chosen.channel)}`);
-      const number = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
-      show2(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${clock(packet.at_ms)}`, explanation);
+      const number2 = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
+      show2(`${number2} of line ${packet.line.toUpperCase()} (${packet.feed}), ${clock(packet.at_ms)}`, explanation);
       if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
     } catch (failure) {
       text(title2, "Not to be explained");
@@ -2116,6 +2136,14 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     names.map((name) => h("option", { selected: name === chosen.channel }, name))
   );
   const hold = h("input", { type: "checkbox", id: "hold" });
+  const filter = () => source2.again();
+  const kind = h(
+    "select",
+    { "aria-label": "Kind", change: filter },
+    [["", "all kinds"], ["failed", "failed"], ["around", "near a gap or fault"], ["recent", "last ones"]].map(([value, label]) => h("option", { value }, label))
+  );
+  const number = h("input", { type: "search", inputmode: "numeric", pattern: "[0-9]*", placeholder: "Number", "aria-label": "Sequence number", input: filter });
+  const none = h("p", { class: "empty", role: "status", hidden: true }, "No kept packet is like this.");
   root2.replaceChildren(
     h(
       "div",
@@ -2131,11 +2159,13 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
           h("label", { class: "push", for: "hold" }, hold, " hold the list")
         ),
         h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones, which are kept only while somebody looks. Packets over 9,216 bytes are not kept."),
+        h("div", { class: "tools" }, kind, number),
+        none,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)
       ),
       h("div", {}, detail)
     ),
-    ownPacket(show2)
+    ownPacket(show2, () => chosen.channel)
   );
   list.parentElement.style.maxHeight = "70vh";
   text(title2, "Choose a packet");
@@ -2145,17 +2175,23 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${channel2} ${packet.id} ${packet.kind}`, (packet) => h(
       "tr",
-      { "data-packet": packet.id, click: () => open2(packet.id) },
+      { "data-packet": packet.id, click: () => open2(packet.id).then(() => isNarrow.matches && detail.scrollIntoView()) },
       h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, clock(packet.at_ms))),
       h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
       h("td", { class: "num mono" }, packet.seq_num ?? "–"),
       h("td", { class: "num" }, packet.len),
       h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))
     ));
+    none.hidden = packets.length > 0 || !(kind.value || number.value);
     if (chosen.id === void 0 && packets.length) open2(packets[0].id);
     mark2();
   };
-  const path2 = () => `/api/v1/stream?of=packets${chosen.channel ? `&channel=${encodeURIComponent(chosen.channel)}` : ""}`;
+  const path2 = () => {
+    const query = new URLSearchParams({ of: "packets", channel: chosen.channel });
+    if (kind.value) query.set("kind", kind.value);
+    if (/^\d{1,19}$/.test(number.value.trim())) query.set("seq_num", number.value.trim());
+    return `/api/v1/stream?${query}`;
+  };
   const source2 = names.length ? stream(path2, take2) : Object.assign(() => {
   }, { again() {
   } });

@@ -176,6 +176,8 @@ fn errors_are_as_the_document_says() {
         ("/api/v1/history", "/api/v1/history?of=x", 400),
         ("/api/v1/history", "/api/v1/history?of=session&session=x", 404),
         ("/api/v1/packets", "/api/v1/packets?channel=x", 404),
+        ("/api/v1/packets", "/api/v1/packets?kind=x", 400),
+        ("/api/v1/stream", "/api/v1/stream?of=packets&seq_num=x", 400),
         ("/api/v1/packets/{id}", "/api/v1/packets/x", 400),
         ("/api/v1/packets/{id}", "/api/v1/packets/99999", 404),
         ("/api/v1/stream", "/api/v1/stream?of=x", 400),
@@ -271,7 +273,7 @@ fn a_gap_leads_to_its_packets_explained() {
     let gap = &state["channels"][0]["gaps"][0];
     assert_eq!(
         (&gap["first"], &gap["count"], &gap["status"]),
-        (&json!("4"), &json!(2), &json!("open"))
+        (&json!("4"), &json!(2), &json!("lost"))
     );
     let newest = gap["packets"].as_array().unwrap().last().unwrap();
     let answer = get(address, &format!("/api/v1/packets/{newest}")).json();
@@ -340,7 +342,7 @@ fn a_replay_ends_though_its_event_is_dropped() {
     feed.tap.replay_done(gap);
     feed.publish();
     let state = wait(address, |state| state["channels"][0]["dropped_events"].as_u64() > Some(100));
-    wait(address, |state| state["channels"][0]["gaps"][0]["status"] == "open");
+    wait(address, |state| state["channels"][0]["gaps"][0]["status"] == "filled");
     // Similar events have different ids.
     let events = state["channels"][0]["events"].as_array().unwrap();
     let ids: std::collections::BTreeSet<u64> =
@@ -388,6 +390,14 @@ fn own_packets_and_captures_are_explained_and_faults_of_them_told() {
     let answer =
         explain(json!({"templates": TEMPLATES, "hex": capture, "is_capture": true, "packet": 1}));
     assert_eq!(answer.json()["explanation"]["hex"], "c08186");
+    // With the templates and the framing of a channel.
+    let answer = explain(json!({"channel": "futures", "hex": "00 00 00 07 00 c0 81 85"})).json();
+    let parts = &answer["explanation"]["parts"];
+    assert_eq!(
+        (&parts[0]["seq_num"], &parts[1]["lines"][2]["cells"][6]),
+        (&json!("7"), &json!("5"))
+    );
+    assert_eq!(explain(json!({"channel": "x", "hex": "c0"})).status, 404);
     for (body, wanted) in [
         (json!({"templates": "<nonsense", "hex": "c0"}), "templates: "),
         (json!({"templates": TEMPLATES, "hex": "c"}), "hex: "),

@@ -85,3 +85,23 @@ fn an_explanation_tells_that_the_templates_were_replaced() {
     let remark = remark(&newest(address));
     assert!(remark.as_str().is_some_and(|text| text.contains("replaced")), "{remark}");
 }
+
+#[test]
+fn a_link_to_a_packet_of_an_earlier_process_finds_none() {
+    let newest = || {
+        let (mut feed, served) = feed();
+        feed.receive(Line::A, 4, &[0xC0, 0x8F]);
+        feed.publish();
+        let address = served.server.address();
+        wait(address, |state| state["channels"][0]["failed_packets"] == 1);
+        let id = get(address, "/api/v1/packets?kind=failed").json()["packets"][0]["id"].clone();
+        (served, id.as_u64().unwrap())
+    };
+    let (_, before) = newest();
+    let (served, after) = newest();
+    assert!(after > before, "{before} {after}");
+    // Browsers read it exactly.
+    assert!(after < 1 << 53, "{after}");
+    let status = |id| get(served.server.address(), &format!("/api/v1/packets/{id}")).status;
+    assert_eq!((status(before), status(after)), (404, 200));
+}

@@ -35,8 +35,8 @@ fn level(state: &str) -> Style {
         "waiting" | "put_aside" | "connected" | "stopped" | "around" | "resend" | "line" => {
             Style::new().fg(Color::Yellow)
         }
-        "silent" | "stalled" | "disconnected" | "open" | "replaying" | "gone" | "failed"
-        | "fault" | "gap" => Style::new().fg(Color::Red),
+        "silent" | "stalled" | "disconnected" | "open" | "lost" | "replaying" | "gone"
+        | "failed" | "fault" | "gap" => Style::new().fg(Color::Red),
         _ => Style::new(),
     }
 }
