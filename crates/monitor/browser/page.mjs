@@ -13,7 +13,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, processes: [] };
+const api = { token: null, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, explained: null, processes: [] };
 const asked = [];
 const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
@@ -49,11 +49,18 @@ const server = createServer((request, response) => {
     if (url.searchParams.get("format")) return api.history(send, json);
     return api.seconds ? api.seconds(url.searchParams, json) : json(200, NO_SECONDS);
   }
-  if (path === "/api/v1/explain") return json(200, { explanation: api.explanation });
+  if (path === "/api/v1/explain") {
+    let body = "";
+    request.on("data", (piece) => (body += piece));
+    return request.on("end", () => {
+      api.explained = JSON.parse(body);
+      json(200, { explanation: api.explanation });
+    });
+  }
   if (path === "/api/v1/stream") {
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel")) : answer);
+    const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel"), url.searchParams) : answer);
     const data = () => ({ summary: api.summary?.(url.searchParams) ?? summaryOf(api.state), books: ofChannel(api.books), packets: ofChannel(api.packets) });
     const write = () => response.write(`event: ${of}\ndata: ${JSON.stringify(data()[of])}\n\n`);
     write();
@@ -192,7 +199,7 @@ try {
     };
     api.state = state({ channels: [channel({ second: second(9_999) })] });
     const page = await open();
-    await page.waitForFunction(() => document.querySelector("[data-latency] .heat")?.values?.length === 300);
+    await page.waitForFunction(() => document.querySelector("[data-latency=decode_time] .heat")?.values?.length === 300);
     assert.deepEqual(counts, [600]);
     await page.locator("summary", { hasText: "The last hour" }).click();
     await page.waitForSelector("text=numbers lost by all lines: 0 in the last second, 3 at most in 60 min");
@@ -384,6 +391,87 @@ try {
       assert.ok(height < 6000, `${height} pixels high`);
       assert.deepEqual(page.faults, []);
     }
+  });
+
+  await test("packets are filtered by kind and number, and own ones are explained with the templates of the channel", async () => {
+    const packet = (id, kind) => ({ id, at_ms: 5, feed: "incremental", line: "a", seq_num: String(id), len: 9, kind, error: null });
+    const all = [packet(3, "failed"), packet(2, "around"), packet(1, "recent")];
+    api.packets = (_, query) => {
+      const [kind, number] = ["kind", "seq_num"].map((name) => query.get(name));
+      return { channel: "feed", packets: all.filter((of) => (!kind || of.kind === kind) && (!number || of.seq_num === number)) };
+    };
+    api.explanation = { hex: "c081", is_right: true, remark: null, parts: [] };
+    const page = await open("/#packets");
+    const rows = () => page.locator("tr[data-packet]").evaluateAll((found) => found.map(({ dataset }) => Number(dataset.packet)));
+    const shows = async (ids) => {
+      await page.waitForFunction((count) => document.querySelectorAll("tr[data-packet]").length === count, ids.length);
+      assert.deepEqual(await rows(), ids);
+    };
+    await shows([3, 2, 1]);
+    await page.getByLabel("Kind").selectOption("around");
+    await shows([2]);
+    await page.getByLabel("Kind").selectOption("");
+    await page.getByLabel("Sequence number").fill("1");
+    await shows([1]);
+    await page.getByLabel("Sequence number").fill("77");
+    await page.waitForSelector("text=No kept packet is like this.");
+    await page.getByLabel("use the templates and the framing of the packets above").check();
+    assert.ok(await page.getByLabel("Templates", { exact: true }).isDisabled());
+    await page.getByLabel("A packet in hexadecimal").fill("c081");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.waitForSelector("text=Your packet");
+    assert.deepEqual(api.explained, { hex: "c081", channel: "feed" });
+    await page.getByLabel("use the templates and the framing of the packets above").uncheck();
+    const file = (name, text) => ({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+    await page.getByLabel("Capture file").setInputFiles(file("few.bin", "abc"));
+    await page.waitForSelector("text=Capture few.bin");
+    await page.getByLabel("Template file").setInputFiles(file("t.xml", "<templates/>"));
+    await page.waitForFunction(() => document.querySelectorAll("textarea")[1].value === "<templates/>");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.waitForTimeout(300);
+    assert.deepEqual([api.explained.hex, api.explained.is_capture, api.explained.templates], ["616263", true, "<templates/>"]);
+    // A link to a packet of a process before.
+    await page.evaluate(() => { location.hash = "#packets/feed/12345"; });
+    await page.waitForSelector("text=no such path");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("long names and reasons fit a phone, and a process that is not ready says so in the title of the tab", async () => {
+    const reasons = ["futures: 98 books are stale", `${"A-LONG-COMP-ID-".repeat(8)}: not logged on`];
+    const long = "OF-A-COUNTERPARTY-WITH-A-LONG-NAME-".repeat(3);
+    const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
+    const session = {
+      name: "S", begin_string: "FIX.4.2", sender_comp_id: long, target_comp_id: long, qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: "127.0.0.1:1",
+      next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: 1.5, sent_per_second: 2, refused_connections: {}, events: [], messages: [],
+    };
+    api.state = state({ process: { command: "test", version: "0", pid: 1, uptime_ms: 216_000_000, not_ready: reasons }, fix: { sessions: [session], refused_connections: {} } });
+    const page = await open("/#fix");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.waitForSelector("[data-session]");
+    assert.equal(await page.title(), "● not ready · test · FIX · Tickwire");
+    assert.ok((await page.locator("#process").textContent()).endsWith("up 2 d 12 h"));
+    await page.waitForSelector("text=Not ready: futures: 98 books are stale; A-LONG");
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    // The reasons stay for a while, and the title does not.
+    api.state = { ...api.state, version: 2, process: { ...api.state.process, not_ready: [] } };
+    await page.waitForSelector("text=Ready again");
+    assert.equal(await page.title(), "test · FIX · Tickwire");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a chart tells the values under the pointer", async () => {
+    const second = (t) => ({ t, packets: [1, 0], lost: [0, 0], missing: 0, decode_buckets: [7, 0] });
+    api.seconds = (query, json) => json(200, { ...NO_SECONDS, seconds: Array.from({ length: 600 }, (_, at) => second(9400 + at)) });
+    const times = { name: "decode_time", line: null, count: 4200, p50_ns: 50, p99_ns: 90, p999_ns: 95, max_ns: 99, buckets: [4200, 0] };
+    api.state = state({ channels: [channel({ second: second(9999), latencies: [times] })] });
+    const page = await open();
+    await page.waitForFunction(() => document.querySelector("[data-latency=decode_time] .heat")?.values?.length === 300);
+    const panel = page.locator("[data-latency=decode_time]");
+    await panel.locator(".heat").hover({ position: { x: 300, y: 140 } });
+    await panel.getByText(/^\d\d:\d\d:\d\d.000, up to 100 ns: 7$/).waitFor();
+    await panel.locator(".histogram").hover({ position: { x: 30, y: 80 } });
+    await panel.getByText("up to 100 ns: 4,200").waitFor();
+    assert.deepEqual(page.faults, []);
   });
 
   await test("an address with a broken escape is shown as the first view", async () => {

@@ -139,7 +139,8 @@ async function booksAreTrue(page) {
     assert.deepEqual(rows, levels, `levels of instrument ${instrument}`);
     assert.equal(await book.locator(".spread td").textContent(), spread == null ? "no spread" : `spread ${spread}`);
     const shown = await book.locator("table").last().locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].slice(1).map(({ textContent }) => textContent)));
-    assert.deepEqual(shown, trades.slice(0, shown.length).map(({ price, size }) => [price ?? "–", size ?? "–"]));
+    const by = { bid: "buyer", offer: "seller" };
+    assert.deepEqual(shown, trades.slice(0, 8).map(({ price, size, aggressor }) => [price ?? "–", size ?? "–", by[aggressor] ?? "–"]));
   }
 }
 

@@ -50,6 +50,9 @@ const app = {
     download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel)}`, `tickwire-${channel}.csv`),
 };
 let view;
+/** How long the reasons stay after the last one. */
+const REASONS_MS = 10_000;
+let notReadyAt = -Infinity;
 /** Whether the first state is on the screen. Histories are large: they are requested after it. */
 let isPainted = false;
 
@@ -92,7 +95,7 @@ function show() {
     else tab.firstChild.removeAttribute("aria-current");
   });
   view?.close();
-  document.title = `${VIEWS[at][1]} · Tickwire monitor`;
+  entitle();
   root.dataset.view = VIEWS[at][0];
   view = VIEWS[at][2](root, app, named());
   app.isNewSecond = true;
@@ -145,6 +148,24 @@ function add({ name, second }) {
   return isNew;
 }
 
+/** Says why the process is not ready, below the header. The line stays for a while: a process that changes often would move the page. */
+function tellReasons(reasons) {
+  const line = element("reasons");
+  if (reasons.length) notReadyAt = performance.now();
+  const all = reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
+  text(line, reasons.length ? `Not ready: ${all}` : "Ready again");
+  line.title = reasons.join("\n");
+  className(line, reasons.length ? "" : "quiet");
+  line.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+}
+
+/** The title of the tab: which process and view, and whether it is ready. */
+function entitle() {
+  const { command, not_ready: reasons } = app.state.process;
+  const title = [reasons.length && "● not ready", chosen ?? command, VIEWS[viewAt()][1], "Tickwire"].filter(Boolean).join(" · ");
+  if (document.title !== title) document.title = title;
+}
+
 function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
   // Another process, which in a container has the same number: what was kept is of the one before.
@@ -156,8 +177,10 @@ function take({ state, channels, sessions }) {
   text(element("process"), `${process.command} ${process.version} · process ${process.pid} · up ${format.span(process.uptime_ms)}`);
   const ready = element("ready");
   const reasons = process.not_ready;
-  text(ready, reasons.length ? `not ready: ${reasons.length > 1 ? `${reasons.length} reasons` : reasons[0]}` : "ready");
+  text(ready, reasons.length ? "not ready" : "ready");
   ready.title = reasons.join("\n");
+  tellReasons(reasons);
+  entitle();
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
   if (isFirst || isOther) show();

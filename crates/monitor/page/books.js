@@ -7,6 +7,9 @@ import * as format from "./format.js";
 
 const PAGE = 60;
 const LADDERS_MAX = 16;
+const TRADES_SHOWN = 8;
+/** The side that made a trade happen. */
+const AGGRESSORS = { bid: "buyer", offer: "seller" };
 
 function ladder(close) {
   return (book) => {
@@ -17,7 +20,12 @@ function ladder(close) {
     const [offers, bids] = [h("tbody"), h("tbody")];
     const middle = h("tbody", {}, h("tr", { class: "spread" }, spread));
     const chart = h("canvas", { class: "depth", role: "img" });
-    const trades = table(["Trade", "#Price", "#Size"]);
+    const trades = table(["Trade", "#Price", "#Size", "By"]);
+    const more = h("button", { class: "link", type: "button", click: () => {
+      isLong = !isLong;
+      element.update(last);
+    } });
+    let [isLong, last] = [false, book];
     const element = h(
       "section",
       { class: "panel book", "data-book": book.instrument },
@@ -29,8 +37,10 @@ function ladder(close) {
         offers, middle, bids),
       chart,
       trades,
+      more,
     );
     element.update = (book) => {
+      last = book;
       const isFresh = book.status === "fresh";
       // It may become known later.
       text(name, book.name);
@@ -51,9 +61,12 @@ function ladder(close) {
       depth(chart, book.bids, book.offers);
       chart.setAttribute("aria-label", `Depth of ${book.name}: ${book.bids.length} bids, ${book.offers.length} offers`);
       trades.hidden = book.trades.length === 0;
-      keyed(trades.body, book.trades, (trade) => trade.id, (trade) =>
+      more.hidden = book.trades.length <= TRADES_SHOWN;
+      text(more, isLong ? "fewer trades" : `${book.trades.length - TRADES_SHOWN} more trades`);
+      keyed(trades.body, isLong ? book.trades : book.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) =>
         h("tr", {}, h("td", { class: "mono" }, format.clock(trade.at_ms)),
-          h("td", { class: "num mono" }, trade.price ?? "–"), h("td", { class: "num mono" }, trade.size ?? "–")));
+          h("td", { class: "num mono" }, trade.price ?? "–"), h("td", { class: "num mono" }, trade.size ?? "–"),
+          h("td", { class: trade.aggressor && `by-${trade.aggressor}` }, AGGRESSORS[trade.aggressor] ?? "–")));
     };
     return element;
   };

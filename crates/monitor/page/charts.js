@@ -1,6 +1,8 @@
 // Charts on canvases. Each also sets a label that tells in words what it shows. `canvas.values` has the numbers that are drawn, and
 // `data-history` names them in the API's history: tests compare them.
 
+import { clock, count } from "./format.js";
+
 const styles = () => getComputedStyle(document.documentElement);
 
 /** A colour of the style sheet. */
@@ -19,9 +21,9 @@ export function prepare(canvas) {
   return { context, width, height };
 }
 
-/** Tells which seconds of the history a chart shows: all up to `last`, at most `count`. */
-export function ofHistory(canvas, member, last, count) {
-  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count });
+/** Tells which seconds of the history a chart shows: all up to `last`, at most `seconds`. */
+export function ofHistory(canvas, member, last, seconds) {
+  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds });
 }
 
 /** An area chart of one series, from 0 to its highest value. */
@@ -53,10 +55,10 @@ export function spark(canvas, values, hue) {
   context.globalAlpha = 1;
 }
 
-/** Marks at the top of an area chart of `count` values, at the indexes `marked`. */
-export function ticks(canvas, marked, count) {
+/** Marks at the top of an area chart of `values`, at the indexes `marked`. */
+export function ticks(canvas, marked, values) {
   const context = canvas.getContext("2d");
-  const step = canvas.clientWidth / Math.max(1, count - 1);
+  const step = canvas.clientWidth / Math.max(1, values.length - 1);
   context.fillStyle = colour("bad");
   for (const at of marked) {
     context.beginPath();
@@ -67,20 +69,24 @@ export function ticks(canvas, marked, count) {
   }
 }
 
+/** A bucket in words. */
+const bucket = (labels, at) => (at < labels.length ? `up to ${labels[at]}` : `above ${labels.at(-1)}`);
+
 /** A bar for each bucket, as high as its count on a logarithmic scale, with lines at quantiles. */
 export function histogram(canvas, counts, labels, marks, hue) {
   canvas.values = counts;
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
-  const [bottom, top] = [height - 18, 16];
+  // A row of text for each mark: they may be at one place.
+  const [bottom, top] = [height - 18, 6 + 11 * marks.length];
   const highest = Math.max(1, ...counts);
   const bar = width / counts.length;
-  const scaled = (count) => (count ? Math.log10(1 + count) / Math.log10(1 + highest) : 0);
-  counts.forEach((count, at) => {
-    const tall = count ? Math.max(2, scaled(count) * (bottom - top)) : 0;
-    context.fillStyle = count ? colour(hue) : colour("grid");
-    context.globalAlpha = count ? 0.85 : 1;
+  const scaled = (counted) => (counted ? Math.log10(1 + counted) / Math.log10(1 + highest) : 0);
+  counts.forEach((counted, at) => {
+    const tall = counted ? Math.max(2, scaled(counted) * (bottom - top)) : 0;
+    context.fillStyle = counted ? colour(hue) : colour("grid");
+    context.globalAlpha = counted ? 0.85 : 1;
     context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
   });
   context.globalAlpha = 1;
@@ -91,18 +97,22 @@ export function histogram(canvas, counts, labels, marks, hue) {
   labels.forEach((label, at) => {
     if (at % every === 0 && at < counts.length - 1) context.fillText(label, (at + 1) * bar, height - 5);
   });
+  canvas.at = (x) => {
+    const at = Math.min(counts.length - 1, Math.floor(x / bar));
+    return counts[at] === undefined ? "" : `${bucket(labels, at)}: ${count(counts[at])}`;
+  };
   marks.forEach(({ label, at }, index) => {
     const x = Math.min(width - 1, at * bar);
     context.strokeStyle = colour("text");
     context.setLineDash(index ? [3, 3] : []);
     context.beginPath();
-    context.moveTo(x, top - 2);
+    context.moveTo(x, 2 + index * 11);
     context.lineTo(x, bottom);
     context.stroke();
     context.setLineDash([]);
     context.fillStyle = colour("text");
     context.textAlign = x > width - 40 ? "right" : "left";
-    context.fillText(label, x + (x > width - 40 ? -4 : 4), top - 5 + (index % 2) * 11);
+    context.fillText(label, x + (x > width - 40 ? -4 : 4), 10 + index * 11);
   });
 }
 
@@ -119,8 +129,8 @@ function heatColour(share) {
   return `rgb(${mix.join(" ")})`;
 }
 
-/** A column a second and a row a bucket. */
-export function heat(canvas, columns, labels) {
+/** A column a second, the last of which is `last`, and a row a bucket. */
+export function heat(canvas, columns, labels, last) {
   canvas.values = columns;
   const drawing = prepare(canvas);
   if (!drawing) return;
@@ -136,8 +146,15 @@ export function heat(canvas, columns, labels) {
   const tall = height / (high - low + 1);
   const wide = (width - left) / Math.max(60, columns.length);
   const highest = Math.max(1, ...columns.flat());
-  context.fillStyle = colour("grid");
+  // Dark in both themes: more is brighter.
+  context.fillStyle = colour("heat");
   context.fillRect(left, 0, width - left, height);
+  canvas.at = (x, y) => {
+    const index = columns.length - Math.ceil((width - x) / wide);
+    const row = low + Math.floor((height - y) / tall);
+    const counted = columns[index]?.[row];
+    return counted === undefined ? "" : `${clock((last - (columns.length - 1 - index)) * 1000)}, ${bucket(labels, row)}: ${count(counted)}`;
+  };
   columns.forEach((column, index) => {
     const x = width - (columns.length - index) * wide;
     column.forEach((count, row) => {
@@ -166,13 +183,15 @@ export function depth(canvas, bids, offers) {
     return levels.map((level) => (sum += Number(level.size)));
   };
   const [left, right] = [sums(bids), sums(offers)];
+  const total = (of) => of.at(-1).toLocaleString("en-US", { maximumFractionDigits: 6 });
   const highest = Math.max(1, left.at(-1) ?? 0, right.at(-1) ?? 0);
   const middle = width / 2;
   const draw = (values, side, hue) => {
     const step = middle / Math.max(1, values.length);
     context.fillStyle = colour(hue);
     values.forEach((value, at) => {
-      const tall = (value / highest) * (height - 6);
+      // Below the words.
+      const tall = (value / highest) * (height - 16);
       const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
       context.globalAlpha = 0.75;
       context.fillRect(x + 0.5, height - tall, step - 1, tall);
@@ -181,4 +200,18 @@ export function depth(canvas, bids, offers) {
   };
   draw(left, -1, "bid");
   draw(right, 1, "offer");
+  context.font = "10px system-ui, sans-serif";
+  context.fillStyle = colour("text");
+  const label = (words, x, align) => {
+    context.textAlign = align;
+    context.fillText(words, x, 10);
+  };
+  if (left.length) {
+    label(`${total(left)} bid`, 2, "left");
+    label(bids[0].price, middle - 4, "right");
+  }
+  if (right.length) {
+    label(`${total(right)} offered`, width - 2, "right");
+    label(offers[0].price, middle + 4, "left");
+  }
 }

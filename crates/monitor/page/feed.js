@@ -47,10 +47,10 @@ function line(state) {
     h(
       "div",
       { class: "head" },
-      h("span", { class: `letter ${state.line}`, "aria-hidden": "true" }, state.line.toUpperCase()),
+      h("span", { class: `letter ${state.line}`, "aria-hidden": "true", title: state.group }, state.line.toUpperCase()),
       h("h3", {}, `${feed} ${state.line.toUpperCase()}`),
       badge,
-      h("span", { class: "push quiet mono" }, state.group),
+      h("small", { class: "quiet mono" }, state.group),
     ),
     h("p", { class: "rate" }, rate, " ", h("small", {}, "packets/s "), bytes),
     chart,
@@ -299,13 +299,16 @@ function channel(app) {
       h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
       hourOfChannel(state.name),
-      h("div", { class: "columns wide" }, times),
+      h("div", { class: "columns times" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents),
     );
     updatedWhileSeen(element, (state, isNewSecond) => {
       const history = app.history(state.name);
       text(badge, format.words(state.status));
-      className(badge, pill(state.status));
+      const recent = app.channels.find(({ name }) => name === state.name)?.recent_gaps;
+      const isTroubled = state.status === "live" && (recent > 0 || sum(state.books.stale) > 0);
+      className(badge, isTroubled ? "pill warn" : pill(state.status));
+      badge.title = isTroubled ? "Books are stale, or there was a gap in the last minute" : "";
       text(next, state.next_seq_num ?? "–");
       replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));

@@ -21,6 +21,15 @@ const COUNTERS = [
   ["duplicates", "duplicates"],
   ["logons", "logons"],
 ];
+const MEANINGS = {
+  delivered: "Application messages delivered in order",
+  resent: "Messages sent again because the peer requested it",
+  resend_requests: "How often messages of the peer were missing and requested again",
+  rejected: "Messages of the peer answered with a Reject",
+  refused: "Messages that the peer answered with a Reject",
+  garbled: "Messages with a wrong length or checksum, which are ignored",
+  duplicates: "Messages received again that were known",
+};
 const ACTS = [
   ["logout", "Log out", "A Logout is sent; an initiator connects again."],
   ["reset", "Reset numbers", "Both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag. Messages that were not delivered are lost."],
@@ -70,10 +79,10 @@ function timeline() {
   return element;
 }
 
-const EVENT_LEVELS = { logon: "good", resend: "warn", reset: "warn", gap: "bad" };
+const EVENT_LEVELS = { logon: "good", gap: "bad", end_schedule: "" };
 
 function eventRow({ at_ms, kind, text }) {
-  return h("tr", {}, h("td", { class: "mono" }, format.clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, format.words(kind))), h("td", {}, text));
+  return h("tr", {}, h("td", { class: "mono" }, format.clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, format.words(kind))), h("td", {}, text));
 }
 
 /** A SendingTime, which is in UTC, as a time of day like those of the events. */
@@ -138,7 +147,7 @@ function card(app, session) {
     ["waiting", "queued", "warn"],
   ].map(([label, member, level]) => Object.assign(figure("figure", label, `fix.${member}`), { member, level }));
   const counters = COUNTERS.map(([member, label, level]) =>
-    Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level }));
+    Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level, title: MEANINGS[member] ?? "" }));
   const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) =>
     Object.assign(figure("figure", label, `fix.${member}`), { member }));
   const line = timeline();
@@ -223,7 +232,7 @@ export function fixView(root, app) {
       all.update(app.sessions);
       keyed(list, shown(app, app.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count]) => count > 0);
-      text(refused, reasons.map(([reason, count]) => `${format.count(count)} connections refused: ${format.words(reason)}`).join("; "));
+      text(refused, reasons.map(([reason, count]) => `${format.count(count)} connection${count === 1 ? "" : "s"} refused: ${format.words(reason)}`).join("; "));
     },
     close() {},
   };

@@ -31,7 +31,8 @@ export function span(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
+  const hours = Math.floor(ms / 3_600_000);
+  return hours < 48 ? `${(ms / 3_600_000).toFixed(1)} h` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** The time of day, to the millisecond. */

@@ -111,7 +111,7 @@ export function hourOfChannel(channel) {
       show(seconds, gaps) {
         const values = seconds.map((second) => path.reduce((of, name) => of[name], second));
         spark(canvas, values, hue);
-        if (member === "missing") ticks(canvas, gaps, values.length);
+        if (member === "missing") ticks(canvas, gaps, values);
         ofHistory(canvas, member, seconds.at(-1), SHOWN);
         text(words, `${label}: ${write(values.at(-1))} in the last second, ${write(Math.max(...values))} at most in ${lasted(seconds)}`);
         canvas.setAttribute("aria-label", words.textContent);

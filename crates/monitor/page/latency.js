@@ -23,9 +23,24 @@ export function latency(title, name, buckets, hue) {
     return element;
   });
   const counted = figure("stat", "measured", `${name}.count`);
+  counted.title = "Not every packet or message is measured";
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
-  const ofAll = h("p", { class: "quiet caption" });
+  /** What the chart above tells; at the pointer, of the place under it. */
+  const read = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
+  const captions = { bars: "Since the start, heights are logarithmic", map: "" };
+  const pointed = {};
+  const write = (name) => text(read[name], pointed[name]?.() || captions[name]);
+  for (const [name, canvas] of [["bars", bars], ["map", map]]) {
+    canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+      pointed[name] = () => canvas.at?.(offsetX, offsetY);
+      write(name);
+    });
+    canvas.addEventListener("pointerleave", () => {
+      pointed[name] = undefined;
+      write(name);
+    });
+  }
   const source = h("select", { "aria-label": `${title}: which line` });
   const element = h(
     "section",
@@ -33,8 +48,9 @@ export function latency(title, name, buckets, hue) {
     h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
-    ofAll,
+    read.bars,
     map,
+    read.map,
   );
   element.update = (channel, seconds, bounds, isNewSecond) => {
     const all = channel.latencies.filter((latency) => latency.name === name);
@@ -44,7 +60,7 @@ export function latency(title, name, buckets, hue) {
     if (source.options.length !== names.length) {
       source.replaceChildren(...names.map((line) => h("option", {}, line)));
       source.hidden = names.length < 2;
-      text(ofAll, `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`);
+      captions.map = `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`;
     }
     const shown = all[Math.max(0, source.selectedIndex)];
     if (!shown) return;
@@ -63,7 +79,8 @@ export function latency(title, name, buckets, hue) {
     const words = `${title}: p50 ${format.ns(shown.p50_ns)}, p99 ${format.ns(shown.p99_ns)}, max ${format.ns(shown.max_ns)}`;
     bars.setAttribute("aria-label", words);
     map.setAttribute("aria-label", `${words}, over the last minutes`);
-    heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
+    heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels, seconds.at(-1)?.t);
+    for (const name of Object.keys(read)) write(name);
     ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
   return element;

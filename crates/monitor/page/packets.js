@@ -276,7 +276,8 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   list.parentElement.style.maxHeight = "70vh";
   text(title, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
-  const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
+  const WORD = { failed: "failed", around: "nearby", recent: "" };
+  const MEANING = { around: "Near a gap or fault" };
   const take = ({ channel, packets }) => {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${channel} ${packet.id} ${packet.kind}`, (packet) =>
@@ -284,7 +285,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
         h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
         h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
         h("td", { class: "num mono" }, packet.seq_num ?? "–"), h("td", { class: "num" }, packet.len),
-        h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))));
+        h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error ?? MEANING[packet.kind] }, WORD[packet.kind]))));
     none.hidden = packets.length > 0 || !(kind.value || number.value);
     if (chosen.id === undefined && packets.length) open(packets[0].id);
     mark();

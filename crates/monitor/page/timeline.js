@@ -79,8 +79,9 @@ export function timeline(open) {
     }
     context.fillStyle = colour("quiet");
     context.textAlign = "center";
-    for (let ago = span - (span % 30); ago > 0; ago -= span > 240 ? 60 : 30) {
-      context.fillText(`-${ago >= 60 ? `${ago / 60} min` : `${ago} s`}`, x(nowMs - ago * 1000), height - 3);
+    const every = span > 240 ? 60 : 30;
+    for (let ago = every; ago < span; ago += every) {
+      context.fillText(`-${ago < 120 && every < 60 ? `${ago} s` : `${ago / 60} min`}`, x(nowMs - ago * 1000), height - 3);
     }
     const open_ = gaps.filter((gap) => gap.status !== "filled").length;
     canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${gaps.length} gaps, ${open_} open`);

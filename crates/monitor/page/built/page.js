@@ -255,178 +255,6 @@ function stream(path2, take2, tell2) {
   return end;
 }
 
-// charts.js
-var styles = () => getComputedStyle(document.documentElement);
-var colour = (name) => styles().getPropertyValue(`--${name}`).trim();
-function prepare(canvas) {
-  const ratio = window.devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  if (width === 0 || height === 0) return null;
-  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== w || canvas.height !== hgt) [canvas.width, canvas.height] = [w, hgt];
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return { context, width, height };
-}
-function ofHistory(canvas, member, last, count3) {
-  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds: count3 });
-}
-function spark(canvas, values, hue) {
-  canvas.values = values;
-  const drawing = prepare(canvas);
-  if (!drawing) return;
-  const { context, width, height } = drawing;
-  const highest = Math.max(1, ...values);
-  const step = width / Math.max(1, values.length - 1);
-  const y = (value) => height - 3 - value / highest * (height - 8);
-  context.strokeStyle = colour("grid");
-  context.beginPath();
-  context.moveTo(0, height - 2.5);
-  context.lineTo(width, height - 2.5);
-  context.stroke();
-  if (values.length < 2) return;
-  context.beginPath();
-  values.forEach((value, at) => context.lineTo(at * step, y(value)));
-  context.strokeStyle = colour(hue);
-  context.lineWidth = 1.8;
-  context.lineJoin = "round";
-  context.stroke();
-  context.lineTo(width, height - 3);
-  context.lineTo(0, height - 3);
-  context.globalAlpha = 0.16;
-  context.fillStyle = colour(hue);
-  context.fill();
-  context.globalAlpha = 1;
-}
-function ticks(canvas, marked, count3) {
-  const context = canvas.getContext("2d");
-  const step = canvas.clientWidth / Math.max(1, count3 - 1);
-  context.fillStyle = colour("bad");
-  for (const at of marked) {
-    context.beginPath();
-    context.moveTo(at * step - 4, 0);
-    context.lineTo(at * step + 4, 0);
-    context.lineTo(at * step, 7);
-    context.fill();
-  }
-}
-function histogram(canvas, counts, labels, marks, hue) {
-  canvas.values = counts;
-  const drawing = prepare(canvas);
-  if (!drawing) return;
-  const { context, width, height } = drawing;
-  const [bottom, top] = [height - 18, 16];
-  const highest = Math.max(1, ...counts);
-  const bar = width / counts.length;
-  const scaled2 = (count3) => count3 ? Math.log10(1 + count3) / Math.log10(1 + highest) : 0;
-  counts.forEach((count3, at) => {
-    const tall = count3 ? Math.max(2, scaled2(count3) * (bottom - top)) : 0;
-    context.fillStyle = count3 ? colour(hue) : colour("grid");
-    context.globalAlpha = count3 ? 0.85 : 1;
-    context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
-  });
-  context.globalAlpha = 1;
-  context.font = "10px system-ui, sans-serif";
-  context.fillStyle = colour("quiet");
-  context.textAlign = "center";
-  const every = Math.ceil(46 / bar);
-  labels.forEach((label, at) => {
-    if (at % every === 0 && at < counts.length - 1) context.fillText(label, (at + 1) * bar, height - 5);
-  });
-  marks.forEach(({ label, at }, index) => {
-    const x = Math.min(width - 1, at * bar);
-    context.strokeStyle = colour("text");
-    context.setLineDash(index ? [3, 3] : []);
-    context.beginPath();
-    context.moveTo(x, top - 2);
-    context.lineTo(x, bottom);
-    context.stroke();
-    context.setLineDash([]);
-    context.fillStyle = colour("text");
-    context.textAlign = x > width - 40 ? "right" : "left";
-    context.fillText(label, x + (x > width - 40 ? -4 : 4), top - 5 + index % 2 * 11);
-  });
-}
-var SCALE = [
-  [0, 34, 78],
-  [18, 53, 112],
-  [59, 73, 108],
-  [87, 93, 109],
-  [112, 113, 115],
-  [138, 134, 120],
-  [165, 156, 116],
-  [195, 179, 105],
-  [225, 204, 85],
-  [254, 232, 56]
-];
-function heatColour(share) {
-  const at = Math.min(SCALE.length - 1.001, share * (SCALE.length - 1));
-  const [low, high] = [SCALE[Math.floor(at)], SCALE[Math.floor(at) + 1]];
-  const mix = low.map((value, index) => Math.round(value + (high[index] - value) * (at % 1)));
-  return `rgb(${mix.join(" ")})`;
-}
-function heat(canvas, columns, labels) {
-  canvas.values = columns;
-  const drawing = prepare(canvas);
-  if (!drawing) return;
-  const { context, width, height } = drawing;
-  const left = 54;
-  const rows = columns[0]?.length ?? labels.length;
-  const used = columns.reduce((used2, column) => {
-    column.forEach((count3, row3) => count3 && used2.add(row3));
-    return used2;
-  }, /* @__PURE__ */ new Set());
-  const low = Math.max(0, (used.size ? Math.min(...used) : 0) - 1);
-  const high = Math.min(rows - 1, (used.size ? Math.max(...used) : rows - 1) + 1);
-  const tall = height / (high - low + 1);
-  const wide = (width - left) / Math.max(60, columns.length);
-  const highest = Math.max(1, ...columns.flat());
-  context.fillStyle = colour("grid");
-  context.fillRect(left, 0, width - left, height);
-  columns.forEach((column, index) => {
-    const x = width - (columns.length - index) * wide;
-    column.forEach((count3, row3) => {
-      if (!count3 || row3 < low || row3 > high) return;
-      context.fillStyle = heatColour(Math.log10(1 + count3) / Math.log10(1 + highest));
-      context.fillRect(x, height - (row3 - low + 1) * tall, Math.ceil(wide), Math.ceil(tall));
-    });
-  });
-  context.fillStyle = colour("quiet");
-  context.font = "10px system-ui, sans-serif";
-  context.textAlign = "right";
-  const every = Math.max(1, Math.ceil(14 / tall));
-  for (let row3 = low; row3 <= high; row3 += every) {
-    const label = labels[row3] ?? `> ${labels.at(-1)}`;
-    context.fillText(label, left - 5, height - (row3 - low + 0.5) * tall + 3.5);
-  }
-}
-function depth(canvas, bids, offers) {
-  const drawing = prepare(canvas);
-  if (!drawing) return;
-  const { context, width, height } = drawing;
-  const sums = (levels) => {
-    let sum2 = 0;
-    return levels.map((level) => sum2 += Number(level.size));
-  };
-  const [left, right] = [sums(bids), sums(offers)];
-  const highest = Math.max(1, left.at(-1) ?? 0, right.at(-1) ?? 0);
-  const middle = width / 2;
-  const draw = (values, side, hue) => {
-    const step = middle / Math.max(1, values.length);
-    context.fillStyle = colour(hue);
-    values.forEach((value, at) => {
-      const tall = value / highest * (height - 6);
-      const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
-      context.globalAlpha = 0.75;
-      context.fillRect(x + 0.5, height - tall, step - 1, tall);
-    });
-    context.globalAlpha = 1;
-  };
-  draw(left, -1, "bid");
-  draw(right, 1, "offer");
-}
-
 // format.js
 var format_exports = {};
 __export(format_exports, {
@@ -458,7 +286,8 @@ function span(ms) {
   if (ms < 1e3) return `${Math.round(ms)} ms`;
   if (ms < 12e4) return `${(ms / 1e3).toFixed(1)} s`;
   if (ms < 72e5) return `${Math.round(ms / 6e4)} min`;
-  return `${(ms / 36e5).toFixed(1)} h`;
+  const hours = Math.floor(ms / 36e5);
+  return hours < 48 ? `${(ms / 36e5).toFixed(1)} h` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 function clock(ms) {
   const date = new Date(ms);
@@ -468,9 +297,209 @@ function clock(ms) {
 }
 var words = (label) => String(label).replaceAll("_", " ");
 
+// charts.js
+var styles = () => getComputedStyle(document.documentElement);
+var colour = (name) => styles().getPropertyValue(`--${name}`).trim();
+function prepare(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (width === 0 || height === 0) return null;
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) [canvas.width, canvas.height] = [w, hgt];
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}
+function ofHistory(canvas, member, last, seconds) {
+  Object.assign(canvas.dataset, { history: member, until: last?.t ?? 0, seconds });
+}
+function spark(canvas, values, hue) {
+  canvas.values = values;
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const highest = Math.max(1, ...values);
+  const step = width / Math.max(1, values.length - 1);
+  const y = (value) => height - 3 - value / highest * (height - 8);
+  context.strokeStyle = colour("grid");
+  context.beginPath();
+  context.moveTo(0, height - 2.5);
+  context.lineTo(width, height - 2.5);
+  context.stroke();
+  if (values.length < 2) return;
+  context.beginPath();
+  values.forEach((value, at) => context.lineTo(at * step, y(value)));
+  context.strokeStyle = colour(hue);
+  context.lineWidth = 1.8;
+  context.lineJoin = "round";
+  context.stroke();
+  context.lineTo(width, height - 3);
+  context.lineTo(0, height - 3);
+  context.globalAlpha = 0.16;
+  context.fillStyle = colour(hue);
+  context.fill();
+  context.globalAlpha = 1;
+}
+function ticks(canvas, marked, values) {
+  const context = canvas.getContext("2d");
+  const step = canvas.clientWidth / Math.max(1, values.length - 1);
+  context.fillStyle = colour("bad");
+  for (const at of marked) {
+    context.beginPath();
+    context.moveTo(at * step - 4, 0);
+    context.lineTo(at * step + 4, 0);
+    context.lineTo(at * step, 7);
+    context.fill();
+  }
+}
+var bucket = (labels, at) => at < labels.length ? `up to ${labels[at]}` : `above ${labels.at(-1)}`;
+function histogram(canvas, counts, labels, marks, hue) {
+  canvas.values = counts;
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const [bottom, top] = [height - 18, 6 + 11 * marks.length];
+  const highest = Math.max(1, ...counts);
+  const bar = width / counts.length;
+  const scaled2 = (counted) => counted ? Math.log10(1 + counted) / Math.log10(1 + highest) : 0;
+  counts.forEach((counted, at) => {
+    const tall = counted ? Math.max(2, scaled2(counted) * (bottom - top)) : 0;
+    context.fillStyle = counted ? colour(hue) : colour("grid");
+    context.globalAlpha = counted ? 0.85 : 1;
+    context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
+  });
+  context.globalAlpha = 1;
+  context.font = "10px system-ui, sans-serif";
+  context.fillStyle = colour("quiet");
+  context.textAlign = "center";
+  const every = Math.ceil(46 / bar);
+  labels.forEach((label, at) => {
+    if (at % every === 0 && at < counts.length - 1) context.fillText(label, (at + 1) * bar, height - 5);
+  });
+  canvas.at = (x) => {
+    const at = Math.min(counts.length - 1, Math.floor(x / bar));
+    return counts[at] === void 0 ? "" : `${bucket(labels, at)}: ${count(counts[at])}`;
+  };
+  marks.forEach(({ label, at }, index) => {
+    const x = Math.min(width - 1, at * bar);
+    context.strokeStyle = colour("text");
+    context.setLineDash(index ? [3, 3] : []);
+    context.beginPath();
+    context.moveTo(x, 2 + index * 11);
+    context.lineTo(x, bottom);
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = colour("text");
+    context.textAlign = x > width - 40 ? "right" : "left";
+    context.fillText(label, x + (x > width - 40 ? -4 : 4), 10 + index * 11);
+  });
+}
+var SCALE = [
+  [0, 34, 78],
+  [18, 53, 112],
+  [59, 73, 108],
+  [87, 93, 109],
+  [112, 113, 115],
+  [138, 134, 120],
+  [165, 156, 116],
+  [195, 179, 105],
+  [225, 204, 85],
+  [254, 232, 56]
+];
+function heatColour(share) {
+  const at = Math.min(SCALE.length - 1.001, share * (SCALE.length - 1));
+  const [low, high] = [SCALE[Math.floor(at)], SCALE[Math.floor(at) + 1]];
+  const mix = low.map((value, index) => Math.round(value + (high[index] - value) * (at % 1)));
+  return `rgb(${mix.join(" ")})`;
+}
+function heat(canvas, columns, labels, last) {
+  canvas.values = columns;
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const left = 54;
+  const rows = columns[0]?.length ?? labels.length;
+  const used = columns.reduce((used2, column) => {
+    column.forEach((count3, row3) => count3 && used2.add(row3));
+    return used2;
+  }, /* @__PURE__ */ new Set());
+  const low = Math.max(0, (used.size ? Math.min(...used) : 0) - 1);
+  const high = Math.min(rows - 1, (used.size ? Math.max(...used) : rows - 1) + 1);
+  const tall = height / (high - low + 1);
+  const wide = (width - left) / Math.max(60, columns.length);
+  const highest = Math.max(1, ...columns.flat());
+  context.fillStyle = colour("heat");
+  context.fillRect(left, 0, width - left, height);
+  canvas.at = (x, y) => {
+    const index = columns.length - Math.ceil((width - x) / wide);
+    const row3 = low + Math.floor((height - y) / tall);
+    const counted = columns[index]?.[row3];
+    return counted === void 0 ? "" : `${clock((last - (columns.length - 1 - index)) * 1e3)}, ${bucket(labels, row3)}: ${count(counted)}`;
+  };
+  columns.forEach((column, index) => {
+    const x = width - (columns.length - index) * wide;
+    column.forEach((count3, row3) => {
+      if (!count3 || row3 < low || row3 > high) return;
+      context.fillStyle = heatColour(Math.log10(1 + count3) / Math.log10(1 + highest));
+      context.fillRect(x, height - (row3 - low + 1) * tall, Math.ceil(wide), Math.ceil(tall));
+    });
+  });
+  context.fillStyle = colour("quiet");
+  context.font = "10px system-ui, sans-serif";
+  context.textAlign = "right";
+  const every = Math.max(1, Math.ceil(14 / tall));
+  for (let row3 = low; row3 <= high; row3 += every) {
+    const label = labels[row3] ?? `> ${labels.at(-1)}`;
+    context.fillText(label, left - 5, height - (row3 - low + 0.5) * tall + 3.5);
+  }
+}
+function depth(canvas, bids, offers) {
+  const drawing = prepare(canvas);
+  if (!drawing) return;
+  const { context, width, height } = drawing;
+  const sums = (levels) => {
+    let sum2 = 0;
+    return levels.map((level) => sum2 += Number(level.size));
+  };
+  const [left, right] = [sums(bids), sums(offers)];
+  const total = (of) => of.at(-1).toLocaleString("en-US", { maximumFractionDigits: 6 });
+  const highest = Math.max(1, left.at(-1) ?? 0, right.at(-1) ?? 0);
+  const middle = width / 2;
+  const draw = (values, side, hue) => {
+    const step = middle / Math.max(1, values.length);
+    context.fillStyle = colour(hue);
+    values.forEach((value, at) => {
+      const tall = value / highest * (height - 16);
+      const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
+      context.globalAlpha = 0.75;
+      context.fillRect(x + 0.5, height - tall, step - 1, tall);
+    });
+    context.globalAlpha = 1;
+  };
+  draw(left, -1, "bid");
+  draw(right, 1, "offer");
+  context.font = "10px system-ui, sans-serif";
+  context.fillStyle = colour("text");
+  const label = (words2, x, align) => {
+    context.textAlign = align;
+    context.fillText(words2, x, 10);
+  };
+  if (left.length) {
+    label(`${total(left)} bid`, 2, "left");
+    label(bids[0].price, middle - 4, "right");
+  }
+  if (right.length) {
+    label(`${total(right)} offered`, width - 2, "right");
+    label(offers[0].price, middle + 4, "left");
+  }
+}
+
 // books.js
 var PAGE = 60;
 var LADDERS_MAX = 16;
+var TRADES_SHOWN = 8;
+var AGGRESSORS = { bid: "buyer", offer: "seller" };
 function ladder(close) {
   return (book) => {
     const name = h("h2");
@@ -480,7 +509,12 @@ function ladder(close) {
     const [offers, bids] = [h("tbody"), h("tbody")];
     const middle = h("tbody", {}, h("tr", { class: "spread" }, spread));
     const chart = h("canvas", { class: "depth", role: "img" });
-    const trades = table(["Trade", "#Price", "#Size"]);
+    const trades = table(["Trade", "#Price", "#Size", "By"]);
+    const more = h("button", { class: "link", type: "button", click: () => {
+      isLong = !isLong;
+      element2.update(last);
+    } });
+    let [isLong, last] = [false, book];
     const element2 = h(
       "section",
       { class: "panel book", "data-book": book.instrument },
@@ -501,9 +535,11 @@ function ladder(close) {
         bids
       ),
       chart,
-      trades
+      trades,
+      more
     );
     element2.update = (book2) => {
+      last = book2;
       const isFresh = book2.status === "fresh";
       text(name, book2.name);
       text(badge, isFresh ? "fresh" : `stale: ${words(book2.status)}`);
@@ -523,12 +559,15 @@ function ladder(close) {
       depth(chart, book2.bids, book2.offers);
       chart.setAttribute("aria-label", `Depth of ${book2.name}: ${book2.bids.length} bids, ${book2.offers.length} offers`);
       trades.hidden = book2.trades.length === 0;
-      keyed(trades.body, book2.trades, (trade) => trade.id, (trade) => h(
+      more.hidden = book2.trades.length <= TRADES_SHOWN;
+      text(more, isLong ? "fewer trades" : `${book2.trades.length - TRADES_SHOWN} more trades`);
+      keyed(trades.body, isLong ? book2.trades : book2.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) => h(
         "tr",
         {},
         h("td", { class: "mono" }, clock(trade.at_ms)),
         h("td", { class: "num mono" }, trade.price ?? "–"),
-        h("td", { class: "num mono" }, trade.size ?? "–")
+        h("td", { class: "num mono" }, trade.size ?? "–"),
+        h("td", { class: trade.aggressor && `by-${trade.aggressor}` }, AGGRESSORS[trade.aggressor] ?? "–")
       ));
     };
     return element2;
@@ -754,7 +793,7 @@ function hourOfChannel(channel2) {
       show(seconds, gaps) {
         const values = seconds.map((second) => path2.reduce((of, name) => of[name], second));
         spark(canvas, values, hue);
-        if (member === "missing") ticks(canvas, gaps, values.length);
+        if (member === "missing") ticks(canvas, gaps, values);
         ofHistory(canvas, member, seconds.at(-1), SHOWN);
         text(words2, `${label}: ${write(values.at(-1))} in the last second, ${write(Math.max(...values))} at most in ${lasted(seconds)}`);
         canvas.setAttribute("aria-label", words2.textContent);
@@ -1021,9 +1060,23 @@ function latency(title2, name, buckets, hue) {
     return element3;
   });
   const counted = figure("stat", "measured", `${name}.count`);
+  counted.title = "Not every packet or message is measured";
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
-  const ofAll = h("p", { class: "quiet caption" });
+  const read2 = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
+  const captions = { bars: "Since the start, heights are logarithmic", map: "" };
+  const pointed = {};
+  const write = (name2) => text(read2[name2], pointed[name2]?.() || captions[name2]);
+  for (const [name2, canvas] of [["bars", bars], ["map", map]]) {
+    canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+      pointed[name2] = () => canvas.at?.(offsetX, offsetY);
+      write(name2);
+    });
+    canvas.addEventListener("pointerleave", () => {
+      pointed[name2] = void 0;
+      write(name2);
+    });
+  }
   const source2 = h("select", { "aria-label": `${title2}: which line` });
   const element2 = h(
     "section",
@@ -1031,8 +1084,9 @@ function latency(title2, name, buckets, hue) {
     h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source2)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
-    ofAll,
-    map
+    read2.bars,
+    map,
+    read2.map
   );
   element2.update = (channel2, seconds, bounds, isNewSecond) => {
     const all = channel2.latencies.filter((latency2) => latency2.name === name);
@@ -1041,7 +1095,7 @@ function latency(title2, name, buckets, hue) {
     if (source2.options.length !== names.length) {
       source2.replaceChildren(...names.map((line3) => h("option", {}, line3)));
       source2.hidden = names.length < 2;
-      text(ofAll, `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`);
+      captions.map = `${names.length > 1 ? "All lines together, the" : "The"} last five minutes, a column a second; more times are brighter`;
     }
     const shown3 = all[Math.max(0, source2.selectedIndex)];
     if (!shown3) return;
@@ -1058,7 +1112,8 @@ function latency(title2, name, buckets, hue) {
     const words2 = `${title2}: p50 ${ns(shown3.p50_ns)}, p99 ${ns(shown3.p99_ns)}, max ${ns(shown3.max_ns)}`;
     bars.setAttribute("aria-label", words2);
     map.setAttribute("aria-label", `${words2}, over the last minutes`);
-    heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels);
+    heat(map, seconds.slice(-HEAT_SECONDS).map((second) => second[buckets]), labels, seconds.at(-1)?.t);
+    for (const name2 of Object.keys(read2)) write(name2);
     ofHistory(map, buckets, seconds.at(-1), HEAT_SECONDS);
   };
   return element2;
@@ -1255,8 +1310,9 @@ function timeline(open2) {
     }
     context.fillStyle = colour("quiet");
     context.textAlign = "center";
-    for (let ago = span2 - span2 % 30; ago > 0; ago -= span2 > 240 ? 60 : 30) {
-      context.fillText(`-${ago >= 60 ? `${ago / 60} min` : `${ago} s`}`, x(nowMs - ago * 1e3), height - 3);
+    const every = span2 > 240 ? 60 : 30;
+    for (let ago = every; ago < span2; ago += every) {
+      context.fillText(`-${ago < 120 && every < 60 ? `${ago} s` : `${ago / 60} min`}`, x(nowMs - ago * 1e3), height - 3);
     }
     const open_ = gaps.filter((gap) => gap.status !== "filled").length;
     canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${gaps.length} gaps, ${open_} open`);
@@ -1330,10 +1386,10 @@ function line2(state) {
     h(
       "div",
       { class: "head" },
-      h("span", { class: `letter ${state.line}`, "aria-hidden": "true" }, state.line.toUpperCase()),
+      h("span", { class: `letter ${state.line}`, "aria-hidden": "true", title: state.group }, state.line.toUpperCase()),
       h("h3", {}, `${feed} ${state.line.toUpperCase()}`),
       badge,
-      h("span", { class: "push quiet mono" }, state.group)
+      h("small", { class: "quiet mono" }, state.group)
     ),
     h("p", { class: "rate" }, rate2, " ", h("small", {}, "packets/s "), bytes2),
     chart,
@@ -1583,13 +1639,16 @@ function channel(app2) {
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)
       ),
       hourOfChannel(state.name),
-      h("div", { class: "columns wide" }, times),
+      h("div", { class: "columns times" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents)
     );
     updatedWhileSeen(element2, (state2, isNewSecond) => {
       const history2 = app2.history(state2.name);
       text(badge, words(state2.status));
-      className(badge, pill(state2.status));
+      const recent = app2.channels.find(({ name }) => name === state2.name)?.recent_gaps;
+      const isTroubled2 = state2.status === "live" && (recent > 0 || sum(state2.books.stale) > 0);
+      className(badge, isTroubled2 ? "pill warn" : pill(state2.status));
+      badge.title = isTroubled2 ? "Books are stale, or there was a gap in the last minute" : "";
       text(next, state2.next_seq_num ?? "–");
       replacement.hidden = !state2.is_replacement_waiting;
       figures.forEach((item) => item.update(state2));
@@ -1666,6 +1725,15 @@ var COUNTERS = [
   ["duplicates", "duplicates"],
   ["logons", "logons"]
 ];
+var MEANINGS = {
+  delivered: "Application messages delivered in order",
+  resent: "Messages sent again because the peer requested it",
+  resend_requests: "How often messages of the peer were missing and requested again",
+  rejected: "Messages of the peer answered with a Reject",
+  refused: "Messages that the peer answered with a Reject",
+  garbled: "Messages with a wrong length or checksum, which are ignored",
+  duplicates: "Messages received again that were known"
+};
 var ACTS = [
   ["logout", "Log out", "A Logout is sent; an initiator connects again."],
   ["reset", "Reset numbers", "Both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag. Messages that were not delivered are lost."],
@@ -1714,9 +1782,9 @@ function timeline2() {
   };
   return element2;
 }
-var EVENT_LEVELS = { logon: "good", resend: "warn", reset: "warn", gap: "bad" };
+var EVENT_LEVELS = { logon: "good", gap: "bad", end_schedule: "" };
 function eventRow({ at_ms, kind, text: text2 }) {
-  return h("tr", {}, h("td", { class: "mono" }, clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? ""}` }, words(kind))), h("td", {}, text2));
+  return h("tr", {}, h("td", { class: "mono" }, clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, words(kind))), h("td", {}, text2));
 }
 function sendingTime(time) {
   const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
@@ -1789,7 +1857,7 @@ function card(app2, session) {
     ["next expected", "next_target"],
     ["waiting", "queued", "warn"]
   ].map(([label, member, level]) => Object.assign(figure("figure", label, `fix.${member}`), { member, level }));
-  const counters = COUNTERS.map(([member, label, level]) => Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level }));
+  const counters = COUNTERS.map(([member, label, level]) => Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level, title: MEANINGS[member] ?? "" }));
   const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) => Object.assign(figure("figure", label, `fix.${member}`), { member }));
   const line3 = timeline2();
   const events2 = table(["Time", "Kind", "What"]);
@@ -1885,7 +1953,7 @@ function fixView(root2, app2) {
       all.update(app2.sessions);
       keyed(list, shown2(app2, app2.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app2, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count3]) => count3 > 0);
-      text(refused, reasons.map(([reason, count3]) => `${count(count3)} connections refused: ${words(reason)}`).join("; "));
+      text(refused, reasons.map(([reason, count3]) => `${count(count3)} connection${count3 === 1 ? "" : "s"} refused: ${words(reason)}`).join("; "));
     },
     close() {
     }
@@ -2170,7 +2238,8 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   list.parentElement.style.maxHeight = "70vh";
   text(title2, "Choose a packet");
   const LEVEL = { failed: "bad", around: "warn", recent: "" };
-  const WORD = { failed: "failed", around: "near a gap or fault", recent: "" };
+  const WORD = { failed: "failed", around: "nearby", recent: "" };
+  const MEANING = { around: "Near a gap or fault" };
   const take2 = ({ channel: channel2, packets }) => {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${channel2} ${packet.id} ${packet.kind}`, (packet) => h(
@@ -2180,7 +2249,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
       h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
       h("td", { class: "num mono" }, packet.seq_num ?? "–"),
       h("td", { class: "num" }, packet.len),
-      h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error }, WORD[packet.kind]))
+      h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error ?? MEANING[packet.kind] }, WORD[packet.kind]))
     ));
     none.hidden = packets.length > 0 || !(kind.value || number.value);
     if (chosen.id === void 0 && packets.length) open2(packets[0].id);
@@ -2233,6 +2302,8 @@ var app = {
   exportHistory: (channel2) => download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel2)}`, `tickwire-${channel2}.csv`)
 };
 var view;
+var REASONS_MS = 1e4;
+var notReadyAt = -Infinity;
 var isPainted = false;
 var tabs = VIEWS.map(([name, label], at) => h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
@@ -2262,7 +2333,7 @@ function show() {
     else tab.firstChild.removeAttribute("aria-current");
   });
   view?.close();
-  document.title = `${VIEWS[at][1]} · Tickwire monitor`;
+  entitle();
   root.dataset.view = VIEWS[at][0];
   view = VIEWS[at][2](root, app, named());
   app.isNewSecond = true;
@@ -2306,6 +2377,20 @@ function add({ name, second }) {
   if (isNew) loadMissing(name);
   return isNew;
 }
+function tellReasons(reasons) {
+  const line3 = element("reasons");
+  if (reasons.length) notReadyAt = performance.now();
+  const all = reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
+  text(line3, reasons.length ? `Not ready: ${all}` : "Ready again");
+  line3.title = reasons.join("\n");
+  className(line3, reasons.length ? "" : "quiet");
+  line3.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+}
+function entitle() {
+  const { command, not_ready: reasons } = app.state.process;
+  const title2 = [reasons.length && "● not ready", process ?? command, VIEWS[viewAt()][1], "Tickwire"].filter(Boolean).join(" · ");
+  if (document.title !== title2) document.title = title2;
+}
 function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
   const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
@@ -2316,8 +2401,10 @@ function take({ state, channels, sessions }) {
   text(element("process"), `${process2.command} ${process2.version} · process ${process2.pid} · up ${span(process2.uptime_ms)}`);
   const ready = element("ready");
   const reasons = process2.not_ready;
-  text(ready, reasons.length ? `not ready: ${reasons.length > 1 ? `${reasons.length} reasons` : reasons[0]}` : "ready");
+  text(ready, reasons.length ? "not ready" : "ready");
   ready.title = reasons.join("\n");
+  tellReasons(reasons);
+  entitle();
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
   if (isFirst || isOther) show();
