@@ -93,6 +93,13 @@ struct WriterRow {
     unnumbered: u64,
 }
 
+impl WriterRow {
+    /// Returns the number of samples missing between received ones.
+    fn holes(&self) -> u64 {
+        self.last.saturating_sub(self.history_end).saturating_sub(self.live)
+    }
+}
+
 /// Counts of one publisher's samples, of one topic or of all topics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
@@ -106,10 +113,9 @@ struct Account {
 
 impl Account {
     fn add(&mut self, row: &WriterRow) {
-        let beyond = row.last.saturating_sub(row.history_end);
         self.numbered += row.last.max(row.history_end);
         self.unnumbered += row.unnumbered;
-        self.holes += beyond.saturating_sub(row.live);
+        self.holes += row.holes();
         self.is_met_late |= row.history_end > 0;
     }
 }
@@ -200,9 +206,10 @@ impl Ledger {
         Self { publishers, writers, last, known, sets, has_stale_keys: false }
     }
 
-    /// Counts a sample.
-    pub fn count(&mut self, arrival: &Arrival<'_>) {
-        let publisher = self.follow(arrival.topic, &arrival.raw.info, self.is_same(arrival));
+    /// Counts a sample, and returns how many samples of its writer are missing directly before it.
+    pub fn count(&mut self, arrival: &Arrival<'_>) -> u64 {
+        let is_same = self.is_same(arrival);
+        let (publisher, missed) = self.follow(arrival.topic, &arrival.raw.info, is_same);
         let is_repeated = self.is_repeated(arrival);
         let received = &mut self.publishers[publisher].received;
         received.samples[arrival.set] += 1;
@@ -213,6 +220,7 @@ impl Ledger {
             let (first, last) = received.seq_nums.unwrap_or((seq_num, seq_num));
             received.seq_nums = Some((first.min(seq_num), last.max(seq_num)));
         }
+        missed
     }
 
     /// Records the end of an instance, to which its writer gave a sequence number as to a sample.
@@ -223,20 +231,21 @@ impl Ledger {
     }
 
     /// Records the sequence number in its writer's row; a repeated sample (`is_again`) is not counted as received.
-    /// Returns the index of its publisher.
-    fn follow(&mut self, topic: usize, info: &SampleInfo, is_again: bool) -> usize {
+    /// Returns the index of its publisher, and the number of samples missing directly before it.
+    fn follow(&mut self, topic: usize, info: &SampleInfo, is_again: bool) -> (usize, u64) {
         let key = (topic, info.writer);
         let number = info.writer_seq_num;
         if let Some(row) = self.writers.get_mut(&key) {
+            let holes = row.holes();
             row.last = row.last.max(number);
             row.live += u64::from(number > row.history_end && !is_again);
             row.unnumbered += u64::from(number == 0);
-            return row.publisher;
+            return (row.publisher, row.holes().saturating_sub(holes));
         }
         let publisher = self.index_of(info.participant);
         if self.writers.len() >= ROWS_MAX {
             self.publishers[publisher].received.is_partly_followed = true;
-            return publisher;
+            return (publisher, 0);
         }
         let history_end = match self.known {
             Known::BestEffort => number.saturating_sub(1),
@@ -247,7 +256,7 @@ impl Ledger {
         let (live, unnumbered) = (u64::from(number > history_end), u64::from(number == 0));
         let row = WriterRow { publisher, history_end, last: number, live, unnumbered };
         self.writers.insert(key, row);
-        publisher
+        (publisher, row.holes())
     }
 
     /// Returns true if the last sample of the same writer and key has the same sequence number. This one then fills no
@@ -549,6 +558,7 @@ mod tests {
             seq_num: Some(seq_num),
             key,
             taken_ns: 0,
+            missed: 0,
         }
     }
 
@@ -822,9 +832,17 @@ mod tests {
         let mut info = arrival(3, 0, 10).raw.info;
         (info.has_data, info.instance_state) = (false, InstanceState::Disposed);
         ledger.note_end_of_instance(0, &info);
-        ledger.count(&arrival(4, 0, 10));
+        assert_eq!(ledger.count(&arrival(4, 0, 10)), 0);
         let received = &ledger.publishers()[0];
         assert_eq!((received.holes, received.received()), (0, 3));
+    }
+
+    #[test]
+    fn a_sample_has_the_number_of_those_missing_before_it() {
+        let mut ledger = ledger();
+        let missed = [3, 4, 4, 9, 2].map(|number| ledger.count(&arrival(number, 0, 10)));
+        assert_eq!(missed, [2, 0, 0, 4, 0]);
+        assert_eq!(ledger.publishers()[0].holes, 5, "the second one came late");
     }
 
     #[test]

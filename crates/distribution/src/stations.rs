@@ -40,6 +40,9 @@ pub struct Arrival<'a> {
     pub key: u64,
     /// Time at which the sample was taken, by this machine's clock, in nanoseconds since the Unix epoch.
     pub taken_ns: u64,
+    /// Number of samples of its writer missing directly before it, as a [`Subscriber`](crate::Subscriber) counts them;
+    /// 0 without one.
+    pub missed: u64,
 }
 
 impl Arrival<'_> {
@@ -159,7 +162,8 @@ impl<P: Participant> Station<P> {
                 echo.write(P::ECHO, of, &raw)?;
             }
             count += 1;
-            take(Taken::Sample(&Arrival { set: *set, topic, of, raw, seq_num, key, taken_ns }));
+            let (set, missed) = (*set, 0);
+            take(Taken::Sample(&Arrival { set, topic, of, raw, seq_num, key, taken_ns, missed }));
         }
         Ok(count)
     }

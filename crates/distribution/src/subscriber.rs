@@ -53,7 +53,7 @@ impl Kept {
     fn arrival<'a, P: Participant>(&'a self, stations: &'a Stations<P>) -> Arrival<'a> {
         let Self { set, topic, ref bytes, encoding, info, seq_num, key, taken_ns } = *self;
         let raw = RawSample { bytes, encoding, info };
-        Arrival { set, topic, of: stations.of(topic), raw, seq_num, key, taken_ns }
+        Arrival { set, topic, of: stations.of(topic), raw, seq_num, key, taken_ns, missed: 0 }
     }
 }
 
@@ -204,8 +204,7 @@ impl<P: Participant> Subscriber<P> {
         kept.sort_unstable_by_key(|one| one.taken_ns);
         for one in &kept {
             let arrival = one.arrival(stations);
-            ledger.count(&arrival);
-            take(&arrival);
+            take(&Arrival { missed: ledger.count(&arrival), ..arrival });
         }
         let is_stale = match self.has_last_values {
             true => self.stations.has_stale_keys(),
@@ -238,8 +237,7 @@ impl<P: Participant> Subscriber<P> {
         let Self { stations, ledger, .. } = self;
         let count = stations.receive_all(timeout, &mut |taken| match taken {
             Taken::Sample(arrival) => {
-                ledger.count(arrival);
-                take(arrival);
+                take(&Arrival { missed: ledger.count(arrival), ..*arrival });
             }
             Taken::EndOfInstance { topic, info } => ledger.note_end_of_instance(topic, &info),
         })?;

@@ -46,7 +46,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    pub fn of(arrival: &Arrival<'_>, missed: u64) -> Self {
+    pub fn of(arrival: &Arrival<'_>) -> Self {
         let info = &arrival.raw.info;
         Self {
             set: arrival.set,
@@ -57,7 +57,7 @@ impl Taken {
             number: info.writer_seq_num,
             is_last_value: info.is_history(),
             publisher: info.participant.map(|id| id.to_string()),
-            missed,
+            missed: arrival.missed,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::errors;
 use pyo3::exceptions::{PyRuntimeWarning, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,8 +30,6 @@ struct State {
     transport: &'static str,
     /// Received samples that were not yet requested.
     taken: VecDeque<Taken>,
-    /// Last sequence number, by topic and writer.
-    last: HashMap<(usize, u64), u64>,
     /// True to continue when a publisher's feed is done.
     stay: bool,
     /// Statistics of the publishers, after `close`.
@@ -96,7 +94,6 @@ impl Samples {
             over: Some(over),
             waiting,
             taken: VecDeque::new(),
-            last: HashMap::new(),
             stay,
             accounts: Vec::new(),
         };
@@ -212,18 +209,12 @@ impl Samples {
 
 impl State {
     fn next(&mut self, timeout: Duration) -> Result<Next, String> {
-        let Self { over, waiting, transport, taken, last, stay, .. } = self;
+        let Self { over, waiting, transport, taken, stay, .. } = self;
         if let Some(first) = taken.pop_front() {
             return Ok(Next::Sample(first));
         }
         let Some(over) = over else { return Ok(Next::End) };
-        over.wait(waiting, timeout, |arrival| {
-            let info = &arrival.raw.info;
-            let before = last.insert((arrival.topic, info.writer), info.writer_seq_num);
-            let before = before.unwrap_or(info.history_end).max(info.history_end);
-            let missed = info.writer_seq_num.saturating_sub(before.saturating_add(1));
-            taken.push_back(Taken::of(arrival, missed));
-        })?;
+        over.wait(waiting, timeout, |arrival| taken.push_back(Taken::of(arrival)))?;
         if taken.is_empty() && over.move_when_due()? {
             *transport = over.transport();
         }

@@ -83,7 +83,8 @@ pub struct PublishArgs {
     /// Only decode; publish nothing (also -emptyBuilder).
     #[arg(long, alias = "emptyBuilder")]
     pub empty_builder: bool,
-    /// Expect no echoes; use it on both sides (also -noecho).
+    /// Expect no echoes (also -noecho). Without it, each subscriber that echoes when publishing begins
+    /// owes an echo of each sample.
     #[arg(long, alias = "noecho")]
     pub no_echo: bool,
     /// Subscribers to wait for before the first packet. Default: 1 for a file, 0 for a group.

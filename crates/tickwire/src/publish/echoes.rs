@@ -17,6 +17,9 @@ use tickwire_shm_transport::ShmParticipant;
 const ROUND_TRIP: &str = "one way, round trip halved";
 /// Interval at which the thread checks whether it should end.
 const TICK: Duration = Duration::from_millis(20);
+/// Time without a new echo writer after which subscribers without one count as not echoing. A subscriber makes its echo
+/// writers before its last reader, so the writers of those that are there have only to be discovered.
+const DISCOVERY: Duration = Duration::from_secs(1);
 /// Shortest time without an echo after which no more are expected.
 const QUIET: Duration = Duration::from_millis(500);
 /// Maximum number of subscribers that are counted separately; further ones share a count.
@@ -43,7 +46,8 @@ impl Listeners {
         Ok(Self { shm: shm.transpose()?, dds: dds.transpose()?, are_several: places.are_several() })
     }
 
-    /// Waits up to `patience` for the echo writers of the subscribers, then starts to receive.
+    /// Waits for the echo writers of the subscribers, up to `patience`, then starts to receive. Subscribers that have none
+    /// by then owe no echoes.
     pub fn start(
         self,
         awaited: AwaitedSubscribers,
@@ -82,7 +86,7 @@ pub struct Echoes {
     /// Its transport.
     pub transport: &'static str,
     thread: JoinHandle<Result<EchoesReceived, Failure>>,
-    /// Number of subscribers present before the first sample, by topic set.
+    /// Number of echoing subscribers present before the first sample, by topic set.
     awaited: Option<Vec<u32>>,
     last: Arc<OnceLock<LastSample>>,
 }
@@ -137,15 +141,16 @@ impl Echoes {
     where
         Stations<P>: Send + 'static,
     {
-        if let Some(counts) = &awaited {
-            let is_matched = stations.wait_writers(counts, patience, || stop.is_set());
-            if !is_matched.map_err(|error| refused(&error))? && !stop.is_set() {
-                tell!(
-                    "tickwire: not all subscribers echo after {patience:?}: publishing anyway; \
-                     --no-echo is for both sides"
-                );
+        let owing = |present: Vec<u32>| -> Result<Vec<u32>, Failure> {
+            let owing = echoing(&stations, &present, patience, stop)?;
+            let silent = present.iter().zip(&owing).map(|(present, owing)| present - owing).max();
+            let (silent, present) = (silent.unwrap_or(0), present.into_iter().max().unwrap_or(0));
+            if silent > 0 && !stop.is_set() {
+                tell!("tickwire: {silent} of {present} subscribers over {transport} do not echo");
             }
-        }
+            Ok(owing)
+        };
+        let awaited = awaited.map(owing).transpose()?;
         let last = Arc::new(OnceLock::new());
         let thread = {
             let last = last.clone();
@@ -176,6 +181,29 @@ impl Echoes {
             received.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let missing = counts.missing(self.awaited.as_deref(), written, lost);
         Ok(Heard { latencies, echoes: counts.all, missing })
+    }
+}
+
+/// Returns how many of the subscribers that are `present` have echo writers, by topic set. Waits for those of all of them,
+/// until `patience` has passed or no new writer appears any more.
+fn echoing<P: Participant>(
+    stations: &Stations<P>,
+    present: &[u32],
+    patience: Duration,
+    stop: &Stop,
+) -> Result<Vec<u32>, Failure> {
+    let started = Instant::now();
+    let mut writers = 0;
+    loop {
+        let left = patience.saturating_sub(started.elapsed());
+        let are_all = stations.wait_writers(present, left.min(DISCOVERY), || stop.is_set());
+        let are_all = are_all.map_err(|error| refused(&error))?;
+        let matched = stations.matched().map_err(|error| refused(&error))?;
+        let before = std::mem::replace(&mut writers, matched.iter().sum());
+        if are_all || writers == before || left.is_zero() || stop.is_set() {
+            let of_set = |(present, matched): (&u32, u32)| matched.min(*present);
+            return Ok(present.iter().zip(matched).map(of_set).collect());
+        }
     }
 }
 

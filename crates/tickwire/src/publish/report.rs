@@ -163,8 +163,8 @@ impl Report<'_> {
         if at_least > 0 {
             writeln!(
                 out,
-                "Echoes are missing if a subscriber loses or skips samples, ends early or has --no-echo, or if they \
-                 are lost on the way back."
+                "Echoes are missing if a subscriber loses or skips samples or ends early, or if they are lost on the \
+                 way back."
             )?;
         }
         Ok(())

@@ -46,7 +46,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// may have been lost, or written before this command started.
 #[derive(Debug, clap::Args)]
 pub struct SubscribeArgs {
-    /// Do not echo samples; use it on both sides.
+    /// Do not echo samples.
     #[arg(long, alias = "noecho")]
     no_echo: bool,
     /// Only samples of these topics: Quote, New, Change, Remove, MarketData, QuoteRequest, BookTop,
@@ -208,7 +208,7 @@ fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
     match is_echoing(args, chosen) || args.no_echo {
         true => format!("Subscribed {chosen}; waiting for samples."),
         false => format!(
-            "Subscribed {chosen}, without echoes: the channels are another user's, whose publisher needs --no-echo; waiting for samples."
+            "Subscribed {chosen}, without echoes, because the channels are another user's; waiting for samples."
         ),
     }
 }
