@@ -1,6 +1,8 @@
-//! Heartbeats for readers that cannot see this process because they are in another PID namespace.
+//! Heartbeats for readers that cannot see this process because they are in another PID namespace, and a check whether the
+//! files still exist.
 
 use crate::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,36 +12,61 @@ use tickwire_shm::Pulse;
 /// Time between two heartbeats. After three seconds without one, readers report the writer as gone.
 const EVERY: Duration = Duration::from_millis(500);
 
+/// The heartbeats of a writer.
+#[derive(Debug)]
+pub struct Heart {
+    pulse: Pulse,
+    is_removed: AtomicBool,
+}
+
+impl Heart {
+    pub fn new(pulse: Pulse) -> Self {
+        Self { pulse, is_removed: AtomicBool::new(false) }
+    }
+
+    /// Returns true if the file of the writer's ring was gone at a heartbeat.
+    pub fn is_removed(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
+    }
+
+    fn beat(&self) {
+        self.pulse.beat();
+        if self.pulse.is_removed() {
+            self.is_removed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A thread that sends the heartbeats of writers. It ends when the last clone of this value is dropped.
 #[derive(Clone, Debug)]
-pub struct Beats(Sender<Weak<Pulse>>);
+pub struct Beats(Sender<Weak<Heart>>);
 
 impl Beats {
     /// Starts the thread.
     pub fn start() -> Result<Self, Error> {
-        let (added, pulses) = channel();
-        spawn_background("shm-beats", move || beat_all(&pulses)).map_err(Error::Thread)?;
+        let (added, hearts) = channel();
+        spawn_background("shm-beats", move || beat_all(&hearts)).map_err(Error::Thread)?;
         Ok(Self(added))
     }
 
-    /// Sends heartbeats for the pulse until it is dropped.
-    pub fn add(&self, pulse: &Arc<Pulse>) {
+    /// Sends these heartbeats until `heart` is dropped.
+    pub fn add(&self, heart: &Arc<Heart>) {
         // The thread ends only after this value is dropped, so sending cannot fail.
-        let _ = self.0.send(Arc::downgrade(pulse));
+        let _ = self.0.send(Arc::downgrade(heart));
     }
 }
 
-fn beat_all(added: &Receiver<Weak<Pulse>>) {
-    let (mut pulses, mut due) = (Vec::new(), Instant::now() + EVERY);
+fn beat_all(added: &Receiver<Weak<Heart>>) {
+    let (mut hearts, mut due) = (Vec::new(), Instant::now() + EVERY);
     loop {
         match added.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Ok(pulse) => pulses.push(pulse),
+            Ok(heart) => hearts.push(heart),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if Instant::now() >= due {
             due = Instant::now() + EVERY;
-            pulses.retain(|pulse| pulse.upgrade().inspect(|pulse| pulse.beat()).is_some());
+            hearts.retain(|heart| heart.upgrade().inspect(|heart| heart.beat()).is_some());
         }
     }
 }

@@ -50,6 +50,8 @@ pub enum Error {
     Thread(std::io::Error),
     /// The directory of the channels cannot be read.
     Directory(std::path::PathBuf, std::io::Error),
+    /// The files of a writer in this directory were removed while it was open: no later reader could find them.
+    Removed(std::path::PathBuf),
     /// A writer has several partitions, or a partition with a wildcard.
     Partitions,
     /// Topic and partition, as escaped for a file's name, are longer than 80 bytes.
@@ -94,6 +96,13 @@ impl fmt::Display for Error {
             ),
             Self::Thread(error) => write!(out, "cannot start a thread: {error}"),
             Self::Directory(path, error) => write!(out, "cannot read {}: {error}", path.display()),
+            Self::Removed(path) => write!(
+                out,
+                "files in {} were removed while they were written, so later subscribers would not find them; \
+                 systemd-logind does that when a user logs out (RemoveIPC=yes in logind.conf): allow the user to linger \
+                 (loginctl enable-linger), run as a system user, or name a directory outside of /dev/shm (--shm-directory)",
+                path.display()
+            ),
             Self::Partitions => out.write_str(
                 "in shared memory a writer has at most one partition and names of partitions have no wildcards; name one partition",
             ),

@@ -1,17 +1,20 @@
 //! A writer, which owns one channel.
 
-use crate::beats::Beats;
+use crate::beats::{Beats, Heart};
 use crate::config::Room;
 use crate::error::Error;
 use crate::name::ChannelFile;
 use crate::participant::{ShmParticipant, schema};
 use crate::sample::Shape;
 use crate::{name, sample};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tickwire_distribution::types::StructType;
-use tickwire_distribution::{Durability, History, Qos, RawWriter, Reliability, is_echo_topic};
-use tickwire_shm::{Channel, Pulse, Writer, WriterOptions, check_directory, effective_user};
+use tickwire_distribution::{
+    Done, Durability, History, Qos, RawWriter, Reliability, Sample, Total, is_echo_topic,
+};
+use tickwire_shm::{Channel, Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two checks for readers.
 const TICK: Duration = Duration::from_millis(1);
@@ -38,8 +41,12 @@ const SLOT_HEAD_BYTES: usize = 24;
 pub struct ShmRawWriter {
     /// `None` only while this value is being dropped.
     writer: Option<Writer>,
+    heart: Arc<Heart>,
     /// Sends the writer's heartbeats.
-    _pulse: (Arc<Pulse>, Beats),
+    _beats: Beats,
+    directory: Box<Path>,
+    /// True if a write is an error once the files are gone. Ends and echoes are still of use to those who have them open.
+    needs_files: bool,
     of: Arc<StructType>,
     topic: Arc<str>,
     has_last_values: bool,
@@ -93,11 +100,14 @@ impl ShmRawWriter {
             // The end of a feed must have room also if last values of samples have filled the file system.
             writer.reserve_keys()?;
         }
-        let (pulse, beats) = (Arc::new(writer.pulse()?), participant.beats()?);
-        beats.add(&pulse);
+        let (heart, beats) = (Arc::new(Heart::new(writer.pulse()?)), participant.beats()?);
+        beats.add(&heart);
         Ok(Self {
             writer: Some(writer),
-            _pulse: (pulse, beats),
+            heart,
+            _beats: beats,
+            directory: config.directory.as_path().into(),
+            needs_files: !is_end_topic(topic) && !is_echo_topic(topic),
             of: Arc::clone(of),
             topic: topic.into(),
             has_last_values,
@@ -105,6 +115,21 @@ impl ShmRawWriter {
             bytes: Vec::new(),
         })
     }
+}
+
+impl ShmRawWriter {
+    /// Refuses to write to files that nobody can open any more.
+    #[inline]
+    fn check_files(&self) -> Result<(), Error> {
+        match self.needs_files && self.heart.is_removed() {
+            false => Ok(()),
+            true => Err(Error::Removed(self.directory.to_path_buf())),
+        }
+    }
+}
+
+fn is_end_topic(topic: &str) -> bool {
+    [Done::TOPIC, Done::STOPPED_TOPIC, Total::TOPIC].contains(&topic)
 }
 
 /// Returns the longest wait of a write for room; `None` if writes do not wait.
@@ -212,6 +237,7 @@ impl RawWriter for ShmRawWriter {
     type Error = Error;
 
     fn write(&mut self, bytes: &[u8], source_timestamp_ns: Option<i64>) -> Result<(), Error> {
+        self.check_files()?;
         let Self { writer, of, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
         make_room(writer, topic, *blocking_max)?;
@@ -224,6 +250,7 @@ impl RawWriter for ShmRawWriter {
     }
 
     fn dispose(&mut self, key: &[u8]) -> Result<(), Error> {
+        self.check_files()?;
         let Self { writer, topic, has_last_values, blocking_max, bytes: sample, .. } = self;
         let Some(writer) = writer else { return Ok(()) };
         make_room(writer, topic, *blocking_max)?;

@@ -694,6 +694,47 @@ fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopp
     assert_eq!(count + lost, 100);
 }
 
+/// systemd-logind removes a user's files in /dev/shm at logout. Those who have them open still learn of the end.
+#[test]
+fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the_end() {
+    let scene = Scene::new("removed");
+    let (sets, delivery) = ([TopicSet::of::<Quote>()], Delivery::default());
+    let open =
+        || Publisher::new(&scene.join(), &sets, &delivery, Duration::ZERO, || false).unwrap();
+    let mut publisher = open();
+    let options = SubscriberOptions { echo: true, ..Default::default() };
+    let mut subscriber = Subscriber::new(&scene.join(), &sets, &delivery, &options).unwrap();
+    publisher.publish(0, &quote(1)).unwrap();
+    std::fs::remove_dir_all(&scene.0).unwrap();
+    let begun = Instant::now();
+    let error = loop {
+        match publisher.publish(0, &quote(2)) {
+            Ok(()) => assert!(begun.elapsed() < SECOND, "nobody noticed"),
+            Err(error) => break error,
+        }
+        subscriber.poll(|_| {}).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(matches!(error, Error::Removed(_)), "{error}");
+    assert!(error.to_string().contains("RemoveIPC"), "{error}");
+    publisher.finish(false, Duration::ZERO).unwrap();
+    let is_stopped = |subscriber: &Subscriber<ShmParticipant>| {
+        subscriber.ledger().publishers().iter().any(|one| one.written().is_some())
+    };
+    while !is_stopped(&subscriber) {
+        subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+    }
+    assert_eq!(subscriber.ledger().publishers()[0].lost, Some(0));
+    // The next publisher creates the directory again.
+    let mut next = open();
+    next.publish(0, &quote(3)).unwrap();
+    let mut taken = 0;
+    while taken == 0 {
+        taken = subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
+        assert!(begun.elapsed() < SECOND);
+    }
+}
+
 /// A writer that is killed while it creates or removes its channel leaves files without a ring.
 #[test]
 fn the_next_writer_removes_what_killed_writers_of_the_topic_left() {

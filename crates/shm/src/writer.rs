@@ -14,7 +14,9 @@ use crate::schema::Schema;
 use crate::{position, ring, system, values};
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Most readers that [`Writer::readers`] can count.
@@ -144,7 +146,13 @@ impl Writer {
     pub fn pulse(&self) -> Result<Pulse, Error> {
         let path = self.0.channel.ring_path();
         let file = channel::open(&path, true)?;
-        Ok(Pulse(WriteMap::new(&file, &path, layout::HEADER_WORDS)?))
+        let ring = WriteMap::new(&file, &path, layout::HEADER_WORDS)?;
+        let metadata = file.metadata().map_err(|source| Error::Io {
+            attempt: Attempt::Open,
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Pulse { ring, path, inode: (metadata.dev(), metadata.ino()) })
     }
 
     /// Returns the sequence number of the next sample. It continues where a killed writer stopped.
@@ -206,12 +214,27 @@ impl Writer {
 /// Sends heartbeats for a writer, from any thread. Drop it before the writer: readers that cannot see the process take
 /// the writer for alive as long as heartbeats arrive.
 #[derive(Debug)]
-pub struct Pulse(WriteMap);
+pub struct Pulse {
+    ring: WriteMap,
+    path: PathBuf,
+    /// Device and inode of the ring's file.
+    inode: (u64, u64),
+}
 
 impl Pulse {
     /// As [`Writer::beat`].
     pub fn beat(&self) {
-        beat(&self.0);
+        beat(&self.ring);
+    }
+
+    /// Returns true if the ring's file was removed or replaced. Its readers can still read it, but no reader can open it any
+    /// more. systemd-logind removes a user's files in `/dev/shm` when the user logs out (`RemoveIPC`).
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        match self.path.symlink_metadata() {
+            Ok(metadata) => (metadata.dev(), metadata.ino()) != self.inode,
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
     }
 }
 
