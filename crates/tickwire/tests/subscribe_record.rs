@@ -7,11 +7,12 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, RecordBatch};
-use bus::Place;
+use bus::{PATIENCE, Place};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use support::tickwire;
 
 /// Members of all order messages that are numbers in the templates and in the samples.
@@ -99,6 +100,63 @@ fn an_entry_of_a_sequence_is_a_row() {
     }
     assert!(expected > 1000, "{expected}");
     assert_eq!(entries, expected);
+}
+
+/// A topic with few samples: its files are complete by age, so a killed recorder loses only the last of them, and the next
+/// one keeps what is left of it.
+#[test]
+fn a_killed_recorder_keeps_all_but_the_last_files() {
+    let place = Place::new(95);
+    let channels = format!("/dev/shm/tickwire-test-{}-record-killed", std::process::id());
+    let at = format!("--transport shm --shm-directory {channels} --no-echo");
+    let directory = place.file("recorded");
+    let log = place.file("log");
+    let record = || {
+        place.subscribe_logging(
+            &log,
+            &format!("{at} --stay --record {} --record-time 3s", directory.display()),
+        )
+    };
+    let (packets, templates) = place.feed("simple", "-n 100");
+    let publish = || {
+        let run = tickwire(&format!(
+            "publish -t {} -f {} --reset packet --subscribers 1 --domain {} {at}",
+            templates.display(),
+            packets.display(),
+            place.domain
+        ));
+        assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    };
+    let files = |ending: &str| {
+        let files = fs::read_dir(directory.join("Quote")).into_iter().flatten();
+        let names =
+            files.map(|file| file.expect("a file").file_name().into_string().expect("a name"));
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(ending)).collect();
+        names.sort();
+        names
+    };
+    let wait = |ending: &str, names: &[&str]| {
+        let until = Instant::now() + PATIENCE;
+        while files(ending) != names {
+            assert!(Instant::now() < until, "{:?}", files(""));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let first = record();
+    publish();
+    wait(".parquet", &["000000.parquet"]);
+    publish();
+    wait(".partial", &[".000001.parquet.partial"]);
+    first.kill();
+    let second = record();
+    publish();
+    second.interrupt();
+    second.finish();
+    let _ = fs::remove_dir_all(&channels);
+    wait(".parquet", &["000000.parquet", "000002.parquet"]);
+    wait(".partial", &[".000001.parquet.partial"]);
+    let log = fs::read_to_string(&log).expect("a log");
+    assert!(log.contains(".000001.parquet.partial: kept"), "{log}");
 }
 
 /// The samples are counted and reported all the same, the file is named, and no half of it stays.

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{self, MetricsArgs, MonitorArgs, TemplateArgs, check_cpu, pin_to};
 use crate::output;
-use crate::units::Span;
+use crate::units::{Span, span_in};
 use metrics::SubscribeMetrics;
 use record::Recorder;
 use report::Report;
@@ -78,6 +78,10 @@ pub struct SubscribeArgs {
     #[arg(long, value_name = "ROWS", requires = "record")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     record_rows: Option<u64>,
+    /// With --record: longest time for which a file is written before it is complete. A recorder that
+    /// is killed loses the samples of this time.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="24h"))]
+    record_time: Span,
     /// Conflate: take only the last sample of each key, at most this many times per second. Skipped
     /// samples do not count as lost.
     #[arg(long, value_name = "PER SECOND")]
@@ -157,7 +161,9 @@ pub fn run(args: &SubscribeArgs) -> Result<Outcome, Failure> {
     let stop = crate::distribution::stop_on_signals(&args.parent)?;
     let sets = args.sets()?;
     let record = args.record.as_deref();
-    let recorder = record.map(|directory| Recorder::new(directory, args.record_rows, &sets));
+    let recorder = record.map(|directory| {
+        Recorder::new(directory, args.record_rows, args.record_time.duration(), &sets)
+    });
     let mut subscription = Subscription {
         shower: args.show.then(|| Shower::new(&sets)),
         recorder: recorder.transpose()?,
@@ -304,6 +310,9 @@ impl Subscription<'_> {
             let count = count.map_err(fail)?;
             if let Some(error) = failed {
                 return Err(error.into());
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.complete_due()?;
             }
             if count > 0 {
                 waiting.arrived();

@@ -1,7 +1,7 @@
 //! Records samples as Parquet files, in one directory per topic set.
 //!
-//! A file gets its final name when it is complete, and a new one begins after a fixed number of rows. A
-//! recorder that is killed leaves complete files and loses only the rows of the last one.
+//! A file gets its final name when it is complete, and a new one begins after a fixed number of rows or a fixed time. A
+//! recorder that is killed leaves complete files and loses only the rows of the last one of each topic.
 
 #[cfg(feature = "columns")]
 pub use with_columns::Recorder;
@@ -16,6 +16,8 @@ mod with_columns {
     use std::collections::HashMap;
     use std::io;
     use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
+    use tickwire_arrow::unfinished::hidden;
     use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
     use tickwire_distribution::types::{Member, MemberType, StructType};
     use tickwire_distribution::{Arrival, TopicSet};
@@ -39,6 +41,10 @@ mod with_columns {
     pub struct Recorder {
         directory: PathBuf,
         rows_max: u64,
+        /// Longest time for which a file is written.
+        time_max: Duration,
+        /// Time at which the next file is old enough to be completed.
+        due: Option<Instant>,
         sets: Vec<Recorded>,
         samples: u64,
         json: Vec<u8>,
@@ -59,6 +65,7 @@ mod with_columns {
         rows: RowTable,
         file: PartialFile,
         count: u64,
+        begun: Instant,
     }
 
     impl Recorder {
@@ -66,6 +73,7 @@ mod with_columns {
         pub fn new(
             directory: &Path,
             rows_max: Option<u64>,
+            time_max: Duration,
             sets: &[TopicSet],
         ) -> Result<Self, Failure> {
             let recorded = |set: &TopicSet| Recorded {
@@ -81,6 +89,8 @@ mod with_columns {
             Ok(Self {
                 directory: directory.to_owned(),
                 rows_max: rows_max.unwrap_or(FILE_ROWS),
+                time_max,
+                due: None,
                 sets: sets.iter().map(recorded).collect(),
                 samples: 0,
                 json: Vec::new(),
@@ -108,6 +118,8 @@ mod with_columns {
                 &recorded.columns,
                 &self.directory,
             )?;
+            let due = file.begun + self.time_max;
+            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
             let mut misfit = None;
             for element in &rows.elements {
                 let pushed = file.rows.push(|column| match column {
@@ -135,6 +147,25 @@ mod with_columns {
             if is_full { recorded.publish() } else { Ok(()) }
         }
 
+        /// Completes the files that have been written for the longest time.
+        pub fn complete_due(&mut self) -> io::Result<()> {
+            let now = Instant::now();
+            if self.due.is_none_or(|due| now < due) {
+                return Ok(());
+            }
+            self.due = None;
+            for recorded in &mut self.sets {
+                let Some(file) = &recorded.file else { continue };
+                let due = file.begun + self.time_max;
+                if due <= now {
+                    recorded.publish()?;
+                } else {
+                    self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+                }
+            }
+            Ok(())
+        }
+
         /// Completes the files and renames them to their final names; returns an error if rows were left out.
         pub fn finish(self) -> io::Result<()> {
             let ended = self.sets.into_iter().map(|mut recorded| {
@@ -159,7 +190,8 @@ mod with_columns {
         }
     }
 
-    /// Returns the open file. If there is none, creates one with an unused number.
+    /// Returns the open file. If there is none, creates one with an unused number. The number of a file that another recorder
+    /// writes, or that was left by one that was killed, counts as used.
     fn opened<'f>(
         file: &'f mut Option<OpenFile>,
         next: &mut u32,
@@ -172,13 +204,19 @@ mod with_columns {
             let path = loop {
                 let path = directory.join(&set.name).join(format!("{:06}.{suffix}", *next));
                 *next += 1;
-                if !path.exists() {
+                let partial = hidden(&path, "partial");
+                if partial.exists() {
+                    tracing::warn!(
+                        "{}: kept; another recorder writes it, or was killed before it was complete",
+                        partial.display()
+                    );
+                } else if !path.exists() {
                     break path;
                 }
             };
             let rows = RowTable::new(columns.iter().map(|(name, of)| (name.as_str(), *of)));
             let partial = PartialFile::create(path, FileFormat::Parquet, rows.schema())?;
-            *file = Some(OpenFile { rows, file: partial, count: 0 });
+            *file = Some(OpenFile { rows, file: partial, count: 0, begun: Instant::now() });
         }
         file.as_mut().ok_or_else(|| io::Error::other("no file"))
     }
@@ -317,6 +355,7 @@ mod without_columns {
     use std::convert::Infallible;
     use std::io;
     use std::path::Path;
+    use std::time::Duration;
     use tickwire_distribution::{Arrival, TopicSet};
 
     /// Cannot be created in this build.
@@ -324,7 +363,7 @@ mod without_columns {
 
     impl Recorder {
         /// Returns an error that says how to get a program with columns.
-        pub fn new(_: &Path, _: Option<u64>, _: &[TopicSet]) -> Result<Self, Failure> {
+        pub fn new(_: &Path, _: Option<u64>, _: Duration, _: &[TopicSet]) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--record: this program was built without columns: build it with cargo build --release \
                  --features columns; --show works without"
@@ -334,6 +373,11 @@ mod without_columns {
 
         /// Never called.
         pub fn record(&mut self, _: &Arrival<'_>) -> io::Result<()> {
+            match self.0 {}
+        }
+
+        /// Never called.
+        pub fn complete_due(&mut self) -> io::Result<()> {
             match self.0 {}
         }
 
