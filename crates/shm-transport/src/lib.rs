@@ -42,6 +42,7 @@ mod beats;
 mod config;
 mod directory;
 mod error;
+mod left;
 mod listener;
 mod name;
 mod participant;
@@ -54,6 +55,7 @@ mod writer;
 
 pub use config::{Room, ShmConfig};
 pub use error::Error;
+pub use left::LeftChannels;
 pub use listener::ShmListener;
 pub use participant::ShmParticipant;
 pub use reader::ShmRawReader;

@@ -56,6 +56,13 @@ pub fn participant(name: &str, prefix: &str) -> Option<ParticipantId> {
     Some(ParticipantId(number.to_be_bytes()))
 }
 
+/// Returns true if a name has the form of this transport's channels: prefix, participant and number.
+pub fn is_of_transport(name: &str) -> bool {
+    let mut parts = name.splitn(3, '-');
+    let (topic, partition) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    topic.starts_with('t') && participant(name, &format!("{topic}-{partition}-")).is_some()
+}
+
 /// Files of a channel by which channels are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelFile {
@@ -93,7 +100,7 @@ pub fn files(directory: &Path, with: ChannelFile) -> Result<Vec<String>, Error> 
 
 #[cfg(test)]
 mod tests {
-    use super::{participant, prefix};
+    use super::{is_of_transport, participant, prefix};
     use tickwire_distribution::ParticipantId;
 
     #[test]
@@ -104,5 +111,16 @@ mod tests {
         assert_eq!(participant(&name, &prefix("Quo", "").unwrap()), None);
         assert_eq!(participant(&name, &prefix("Quote", "a").unwrap()), None);
         assert_eq!(prefix("a/b-c", "x").unwrap(), "ta.2fb.2dc-x-");
+    }
+
+    #[test]
+    fn names_of_other_channels_are_told_from_those_of_this_transport() {
+        let id = ParticipantId([0xab; 16]);
+        for (topic, partition) in [("Quote", ""), ("a/b-c", "x-y")] {
+            assert!(is_of_transport(&format!("{}{id}-3", prefix(topic, partition).unwrap())));
+        }
+        for name in ["prices", "tprices", "t-a-b-c", "tQuote--3", "t", ""] {
+            assert!(!is_of_transport(name), "{name}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::beats::{Beats, Heart};
 use crate::config::Room;
 use crate::error::Error;
-use crate::name::ChannelFile;
+use crate::left::remove_left;
 use crate::participant::{ShmParticipant, schema};
 use crate::sample::Shape;
 use crate::{name, sample};
@@ -14,7 +14,7 @@ use tickwire_distribution::types::StructType;
 use tickwire_distribution::{
     Done, Durability, History, Qos, RawWriter, Reliability, Sample, Total, is_echo_topic,
 };
-use tickwire_shm::{Channel, Writer, WriterOptions, check_directory, effective_user};
+use tickwire_shm::{Writer, WriterOptions, check_directory, effective_user};
 
 /// Sleep between two checks for readers.
 const TICK: Duration = Duration::from_millis(1);
@@ -68,8 +68,11 @@ impl ShmRawWriter {
         if config.directory.exists() {
             check_directory(&config.directory, effective_user())?;
         }
-        remove_abandoned(participant, &prefix)?;
         let number = participant.writer_number();
+        if number == 0 {
+            // Without this, what the writers of other topics left would stay until those topics have writers again.
+            remove_left(&config.directory)?;
+        }
         let channel = name::channel(&config.directory, &prefix, participant.id(), number)?;
         // No reader of these channels would trust a directory of this user if their owner is another one.
         let channel = channel.trusting(config.owner);
@@ -217,22 +220,6 @@ fn sample_slots(room: Room, plain: Room) -> usize {
     slots(room.ring_bytes, slot_bytes(room)).min(echoes.max(2))
 }
 
-/// Removes the channels of this topic whose writers were killed, also while they created or removed files.
-fn remove_abandoned(participant: &ShmParticipant, prefix: &str) -> Result<(), Error> {
-    let directory = &participant.config().directory;
-    // A ring has no lock only if somebody removed it by hand.
-    for file in [ChannelFile::Ring, ChannelFile::Lock] {
-        let names = name::files(directory, file)?;
-        for name in names.iter().filter(|name| name::participant(name, prefix).is_some()) {
-            match Channel::in_directory(directory, name)?.remove() {
-                Ok(()) | Err(tickwire_shm::Error::Busy { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-    Ok(())
-}
-
 impl RawWriter for ShmRawWriter {
     type Error = Error;
 
@@ -297,7 +284,7 @@ impl RawWriter for ShmRawWriter {
 
 impl Drop for ShmRawWriter {
     fn drop(&mut self) {
-        // Readers have been told of the end even if files cannot be removed; the topic's next writer removes those.
+        // Readers have been told of the end even if files cannot be removed; the directory's next participant removes those.
         let _ = self.writer.take().map(Writer::finish);
     }
 }

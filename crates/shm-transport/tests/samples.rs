@@ -11,7 +11,9 @@ use tickwire_distribution::{
     Quote, RawReader, RawWriter, Received, Subscriber, SubscriberOptions, TopicSet, WaitSet,
 };
 use tickwire_shm::{Channel, Schema, Writer, WriterOptions};
-use tickwire_shm_transport::{Error, PublisherSearch, Room, ShmConfig, ShmParticipant};
+use tickwire_shm_transport::{
+    Error, LeftChannels, PublisherSearch, Room, ShmConfig, ShmParticipant,
+};
 
 const SECOND: Duration = Duration::from_secs(10);
 
@@ -737,10 +739,15 @@ fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the
 
 /// A writer that is killed while it creates or removes its channel leaves files without a ring.
 #[test]
-fn the_next_writer_removes_what_killed_writers_of_the_topic_left() {
+fn the_next_participant_removes_what_killed_writers_left_and_nothing_else() {
     let scene = Scene::new("killed");
     let qos = Qos::reliable();
-    let _alive = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    let mut alive = scene.join().writer::<Quote>("Quote", &qos).unwrap();
+    let mut reader = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    // A channel that is not of this transport: its next writer continues it.
+    let own = Channel::in_directory(&scene.0, "prices").unwrap();
+    let schema = Schema::new("Price", b"price: u64").unwrap();
+    drop(Writer::open(&own, &schema, &WriterOptions::default()).unwrap());
     let count = || std::fs::read_dir(&scene.0).unwrap().count();
     let before = count();
     let name = |number| scene.0.join(format!("tQuote--{}-{number}", "ab".repeat(16)));
@@ -754,13 +761,20 @@ fn the_next_writer_removes_what_killed_writers_of_the_topic_left() {
             File::create(name(number).with_extension(kind)).unwrap();
         }
     }
-    let other = scene.0.join(format!("tOther--{}-1.lock", "ab".repeat(16)));
-    File::create(&other).unwrap();
-    let writer = scene.join().writer::<Quote>("Quote", &qos).unwrap();
-    assert_eq!(count(), 2 * before + 1, "the living writers' files and that of another topic");
-    assert!(other.exists());
+    let other = scene.0.join(format!("tOther--{}-1", "ab".repeat(16)));
+    std::fs::write(other.with_extension("values.0"), [0; 8192]).unwrap();
+    File::create(other.with_extension("lock")).unwrap();
+    let left = LeftChannels::find(&scene.0).unwrap();
+    assert_eq!((left.channels, left.bytes), (5, 8192));
+    let writer = scene.join().writer::<Done>("Done", &qos).unwrap();
+    assert_eq!(LeftChannels::find(&scene.0).unwrap(), LeftChannels::default());
     drop(writer);
-    assert_eq!(count(), before + 1);
+    assert_eq!(count(), before, "the files of the living writer and of the other channel");
+    alive.write(&quote(1)).unwrap();
+    let mut received = Received::default();
+    assert!(reader.wait(SECOND).unwrap() && reader.take(&mut received).unwrap());
+    let late = scene.join().reader::<Quote>("Quote", &qos).unwrap();
+    assert!(late.wait_matched(1, SECOND).unwrap());
 }
 
 #[test]

@@ -10,9 +10,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Creates a machine whose `proc` and `sys` are in this directory.
+    /// Creates a machine whose `proc`, `sys` and `dev` are in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
+    }
+
+    /// Returns the path of a file or directory, such as `dev/shm`.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
     }
 
     /// Returns the text of a file, such as `proc/cmdline`, without surrounding white space; `None` if it cannot be

@@ -193,6 +193,31 @@ fn interrupts_of_a_virtual_card_are_those_of_its_device() {
     assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
 }
 
+/// A lock that no process holds is that of a killed writer.
+#[test]
+fn channels_of_killed_processes_are_told_with_their_memory() {
+    let channel =
+        |number: u32| format!("dev/shm/tickwire-1000/tQuote--{}-{number}", "ab".repeat(16));
+    let [lock, ring, other] = [
+        format!("{}.lock", channel(1)),
+        format!("{}.ring", channel(1)),
+        format!("{}.lock", channel(2)),
+    ];
+    let large = "x".repeat(3 << 20);
+    let machine = Tree::new(&[(&lock, ""), (&ring, &large), (&other, "")]);
+    let holder = fs::File::open(machine.0.join(&other)).unwrap();
+    holder.lock().unwrap();
+    let left = machine.finding("/dev/shm/tickwire-1000");
+    assert_eq!(left.effect, LatencyEffect::Costs);
+    assert_eq!(left.found, "1 channel of killed processes");
+    assert!(left.cost.starts_with("4 MiB"), "{left:?}");
+    drop(holder);
+    let left = machine.finding("/dev/shm/tickwire-1000");
+    assert_eq!(left.found, "2 channels of killed processes");
+    let used = Tree::new(&[("dev/shm/tickwire-1000/prices.lock", "")]);
+    assert!(!examine(&Machine::new(&used.0)).iter().any(|finding| finding.name.contains("shm")));
+}
+
 #[test]
 fn text_and_json_have_every_finding() {
     let machine = Tree::new(&[(IDLE, "haltpoll"), ("proc/sys/net/core/skb_defer_max", "64")]);
