@@ -168,13 +168,83 @@ fn a_receiver_wakes_up_and_leaves_the_rest_of_the_interface_alone() {
     });
 }
 
+/// Lines A and B, and a snapshot feed of one source, on one card, each received by its own thread.
 #[test]
-fn an_interface_has_one_such_receiver_and_nothing_stays_behind() {
+fn endpoints_of_an_interface_receive_side_by_side() {
+    const LINE_B: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 7, 7, 8), 13014);
+    const SNAPSHOTS: SocketAddrV4 = SocketAddrV4::new(GROUP, 13015);
+    for mode in MODES {
+        with_cable(|cable| {
+            let open = |to: SocketAddrV4, source| {
+                let endpoint = Endpoint { group: *to.ip(), port: to.port(), source, ..endpoint() };
+                Receiver::open(endpoint, options(mode)).unwrap()
+            };
+            let mut receivers =
+                [open(TO, None), open(LINE_B, None), open(SNAPSHOTS, Some(*FROM.ip()))];
+            let sender = FrameSender::open(cable.near).unwrap();
+            for round in 0..20_u8 {
+                let payload = |line: u8, number: u8| vec![round, line, number];
+                let stranger = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 8), 5000);
+                let mut frames = Vec::new();
+                for number in 0..16 {
+                    for (line, to) in [TO, LINE_B, SNAPSHOTS].into_iter().enumerate() {
+                        frames.push(multicast_frame(FROM, to, &payload(line as u8, number)));
+                    }
+                    frames.push(multicast_frame(stranger, SNAPSHOTS, b"not wanted"));
+                }
+                send(&sender, &frames);
+                std::thread::scope(|scope| {
+                    for (line, receiver) in receivers.iter_mut().enumerate() {
+                        scope.spawn(move || {
+                            let sent: Vec<_> =
+                                (0..16).map(|number| vec![round, line as u8, number]).collect();
+                            assert_eq!(take(receiver, 16), sent, "{mode:?}, round {round}");
+                        });
+                    }
+                });
+            }
+            for receiver in &receivers {
+                let ReceiverCounters { packets, dropped_by_kernel, refused, .. } =
+                    receiver.counters();
+                assert_eq!((packets, dropped_by_kernel, refused), (320, 0, 0), "{mode:?}");
+            }
+        });
+    }
+}
+
+/// 256 frames, of which each endpoint uses 32 again and again: none is lost with an endpoint that ends.
+#[test]
+fn an_endpoint_that_ends_returns_its_frames_and_the_others_go_on() {
+    with_cable(|cable| {
+        let mut stays = Receiver::open(endpoint(), options(None)).unwrap();
+        let sender = FrameSender::open(cable.near).unwrap();
+        for round in 0..20_u8 {
+            let to = SocketAddrV4::new(GROUP, 14_000 + u16::from(round));
+            let mut ends =
+                Receiver::open(Endpoint { port: to.port(), ..endpoint() }, options(None)).unwrap();
+            send(&sender, &vec![multicast_frame(FROM, to, &[round]); 48]);
+            send(&sender, &[multicast_frame(FROM, TO, &[round])]);
+            assert_eq!(take(&mut stays, 1), [[round]]);
+            // Some are taken, some are in the ring.
+            ends.fill(&mut KernelTimes::new()).unwrap();
+        }
+        let frames = vec![multicast_frame(FROM, TO, b"all"); 50];
+        (0..5).for_each(|_| send(&sender, &frames));
+        assert_eq!(take(&mut stays, 250).len(), 250);
+        assert_eq!(stays.counters().dropped_by_kernel, 0);
+    });
+}
+
+#[test]
+fn a_group_and_port_have_one_such_receiver_and_nothing_stays_behind() {
     with_cable(|_| {
         let receiver = Receiver::open(endpoint(), options(None)).unwrap();
         let error = Receiver::open(endpoint(), options(None)).unwrap_err();
         assert_eq!(error.action, Action::Redirect);
-        assert!(error.to_string().contains("lines A and B need an interface each"), "{error}");
+        assert!(error.to_string().contains("this group and port"), "{error}");
+        let other = Endpoint { port: 13015, ..endpoint() };
+        let error = Receiver::open(other, options(Some(Mode::Generic))).unwrap_err();
+        assert!(error.to_string().contains("other options"), "{error}");
         drop(receiver);
         Receiver::open(endpoint(), options(None)).unwrap();
     });

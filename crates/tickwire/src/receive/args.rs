@@ -187,7 +187,8 @@ pub struct ReceiveArgs {
     #[arg(long, conflicts_with = "captures", help_heading = "Sockets")]
     pub hardware_stamps: bool,
     /// Receive by AF_XDP, before the kernel's network stack; it saves CPU if the driver supports
-    /// it. Every other socket of this host loses these packets. Needs root, and one interface per line.
+    /// it. Every other socket of this host loses these packets. Needs root. One process at a time can
+    /// receive from an interface.
     #[cfg(feature = "xdp")]
     #[arg(long, conflicts_with_all = ["captures", "hardware_stamps", "record_ring"])]
     #[arg(help_heading = "Sockets")]

@@ -12,6 +12,7 @@ const MAP_CREATE: libc::c_long = 0;
 const MAP_UPDATE_ELEM: libc::c_long = 2;
 const PROG_LOAD: libc::c_long = 5;
 const LINK_CREATE: libc::c_long = 28;
+const LINK_UPDATE: libc::c_long = 29;
 /// `BPF_MAP_TYPE_XSKMAP`: sockets by number.
 const TYPE_SOCKETS: u32 = 17;
 /// `BPF_PROG_TYPE_XDP`.
@@ -81,13 +82,22 @@ struct LinkCreate {
     flags: u32,
 }
 
-/// Creates a map for the sockets of `queues` queues.
-pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
+/// Arguments of `BPF_LINK_UPDATE`.
+#[repr(C)]
+struct LinkUpdate {
+    link_fd: u32,
+    new_prog_fd: u32,
+    flags: u32,
+    old_prog_fd: u32,
+}
+
+/// Creates a map with room for this many sockets.
+pub(super) fn create_socket_map(sockets: u32) -> io::Result<OwnedFd> {
     let arguments = MapCreate {
         map_type: TYPE_SOCKETS,
         key_size: 4,
         value_size: 4,
-        max_entries: queues,
+        max_entries: sockets,
         map_flags: 0,
     };
     // SAFETY: the command reads these arguments, which point nowhere.
@@ -96,17 +106,13 @@ pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(map) })
 }
 
-/// Inserts the socket of a queue into the map.
-pub(super) fn add_socket(
-    map: BorrowedFd<'_>,
-    queue: u32,
-    socket: BorrowedFd<'_>,
-) -> io::Result<()> {
+/// Inserts a socket into the map, in place of another with this key.
+pub(super) fn add_socket(map: BorrowedFd<'_>, key: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
     let socket = socket.as_raw_fd();
     let arguments = MapUpdate {
         map_fd: map.as_raw_fd() as u32,
         padding: 0,
-        key: (&raw const queue).addr() as u64,
+        key: (&raw const key).addr() as u64,
         value: (&raw const socket).addr() as u64,
         flags: 0,
     };
@@ -148,6 +154,19 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, mode: Mode) -> io:
     let link = unsafe { bpf(LINK_CREATE, &arguments)? };
     // SAFETY: the command returns a new descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(link) })
+}
+
+/// Replaces the program of a link. Each packet is handled by the old program or by the new one.
+pub(super) fn replace(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    let arguments = LinkUpdate {
+        link_fd: link.as_raw_fd() as u32,
+        new_prog_fd: program.as_raw_fd() as u32,
+        flags: 0,
+        old_prog_fd: 0,
+    };
+    // SAFETY: the command reads these arguments, which point nowhere.
+    unsafe { bpf(LINK_UPDATE, &arguments)? };
+    Ok(())
 }
 
 /// # Safety

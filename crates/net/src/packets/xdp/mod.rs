@@ -1,8 +1,9 @@
-//! AF_XDP: receives the datagrams of one endpoint before the kernel's network stack.
+//! AF_XDP: receives the datagrams of endpoints before the kernel's network stack.
 //!
-//! A small program at the interface (`program.rs`) redirects the endpoint's packets to sockets that
-//! share their memory with the kernel, so a packet takes no system call and passes no network
-//! stack. It pays where the driver supports it; in generic mode the kernel copies each packet
+//! A small program at the interface (`program.rs`) redirects the packets of each endpoint to sockets
+//! that share their memory with the kernel, so a packet takes no system call and passes no network
+//! stack. All endpoints of a process at an interface share its program and its frames
+//! (`interface.rs`); each has sockets of its own, so each may have its own thread. It pays where the driver supports it; in generic mode the kernel copies each packet
 //! first. In exchange:
 //!
 //! - **No other socket of this host receives these packets**, for example a second subscriber of
@@ -11,31 +12,33 @@
 //! - Checksums and lengths are checked here ([`super::datagram`]). Fragments, and packets with IP
 //!   options or a VLAN tag, continue through the kernel to the endpoint's ordinary socket. That
 //!   socket stays open, keeps the group joined, and is read beside the rings.
-//! - An interface can have only one such receiver at a time.
+//! - An interface can be received by one process at a time, and each group and port by one endpoint.
+//! - The program compares a packet with the endpoints in turn, two comparisons for each.
 //!
 //! It needs `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF`, and `CAP_IPC_LOCK` or a limit of locked memory above
 //! its rings (64 MiB per queue): otherwise the kernel answers `ENOBUFS`. The program is detached when the process
 //! ends.
 
 mod bpf;
+mod interface;
 mod program;
 mod queue;
 
 pub use bpf::Mode;
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use super::datagram::{Verified, Wanted, datagram};
 use super::{BATCH_MAX, Meta, Packets};
+use interface::XdpInterface;
 use queue::Queue;
 
 /// Bytes of an Ethernet header.
 const ETHERNET_BYTES: usize = 14;
-/// Most queues of an interface.
-const QUEUES_MAX: u32 = 64;
 /// The ordinary socket is read once per this many empty checks of the queues: a system call each
 /// time would slow down spinning.
 const LOOKS_A_SOCKET: u32 = 16;
@@ -43,8 +46,8 @@ const LOOKS_A_SOCKET: u32 = 16;
 /// Options of AF_XDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XdpOptions {
-    /// Frames of each queue, a power of two; packets that find no free frame are lost. Default
-    /// 32,768, 64 MiB.
+    /// Frames of each queue, a power of two, which all endpoints share; packets that find no free
+    /// frame are lost. Default 32,768, 64 MiB.
     pub frames: u32,
     /// Bytes of a frame, 2048 or 4096, of which the kernel uses 256. Default 2048, for packets of
     /// 1500 bytes.
@@ -78,13 +81,13 @@ enum Batch {
 /// Receives the datagrams of one endpoint from all queues of its interface.
 #[derive(Debug)]
 pub struct XdpPackets {
-    /// Detaches the program when it is closed.
-    _link: OwnedFd,
+    interface: Arc<XdpInterface>,
+    /// Its number among the endpoints of the interface.
+    slot: usize,
     queues: Vec<Queue>,
     /// Keeps the group joined, and receives the packets that the program passes on.
     socket: Box<dyn Packets>,
     wanted: Wanted,
-    mode: Mode,
     /// Readable when a queue or the socket is readable.
     poller: Epoll,
     batch: Batch,
@@ -94,66 +97,38 @@ pub struct XdpPackets {
     refused: u64,
 }
 
-/// Returns what could not be done, with the cause if the interface has a program.
-fn attach_failure(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EBUSY | libc::EEXIST) => {
-            "attach the XDP program: the interface already receives by AF_XDP for another endpoint of this process (lines A \
-             and B need an interface each) or for another program"
-        }
-        _ => "attach the XDP program",
-    }
-}
-
 impl XdpPackets {
     /// Redirects the `wanted` packets at the interface with this index. `socket` receives the same
     /// endpoint.
     ///
     /// # Errors
-    /// The operating system's error and the action that failed: for example no privilege, or
-    /// another program at the interface.
+    /// The operating system's error and the action that failed: for example no privilege, another
+    /// program at the interface, or another receiver of this process for the same group and port.
+    /// `InvalidInput` for options other than those of this process's first receiver at the interface.
     pub fn open(
         interface: u32,
         wanted: Wanted,
         options: XdpOptions,
         socket: Box<dyn Packets>,
     ) -> io::Result<Self> {
-        let XdpOptions { frames, frame_bytes, mode } = options;
+        let XdpOptions { frames, frame_bytes, .. } = options;
         if !frames.is_power_of_two() || !matches!(frame_bytes, 2048 | 4096) {
             let text = "frames must be a power of two in number, and of 2048 or 4096 bytes";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let map =
-            bpf::create_socket_map(QUEUES_MAX).map_err(|error| told("make a BPF map", error))?;
-        let program = bpf::load(&program::redirect(&wanted, map.as_raw_fd()))
-            .map_err(|error| told("load the XDP program", error))?;
-        let attach = |mode| bpf::attach(program.as_fd(), interface, mode).map(|link| (link, mode));
-        let (link, mode) = match mode {
-            Some(mode) => attach(mode),
-            None => attach(Mode::Driver).or_else(|_| attach(Mode::Generic)),
-        }
-        .map_err(|error| told(attach_failure(&error), error))?;
-        // Until its queue's socket is in the map, a packet continues to the ordinary socket.
-        let queues = open_queues(interface, (frames, frame_bytes), mode)?;
-        for (number, queue) in (0..).zip(&queues) {
-            bpf::add_socket(map.as_fd(), number, queue.as_fd())
-                .map_err(|error| told("put a socket into the BPF map", error))?;
-        }
+        let interface = XdpInterface::shared(interface, options)?;
+        let (slot, queues) = interface.add(wanted)?;
         let poller = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for queue in &queues {
             poller.add(queue, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         }
         poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        tracing::warn!(
-            "AF_XDP ({mode:?} mode): other sockets of this host no longer receive these packets"
-        );
-        // Link, program and map keep each other alive: only the link has to stay open.
         Ok(Self {
-            _link: link,
+            interface,
+            slot,
             queues,
             socket,
             wanted,
-            mode,
             poller,
             batch: Batch::Socket,
             places: [Place::default(); BATCH_MAX],
@@ -164,8 +139,8 @@ impl XdpPackets {
     }
 
     /// Returns the hook of the program.
-    pub const fn mode(&self) -> Mode {
-        self.mode
+    pub fn mode(&self) -> Mode {
+        self.interface.mode()
     }
 
     /// Takes a batch from one queue. Returns true if it had packets, refused ones included.
@@ -184,20 +159,6 @@ impl XdpPackets {
         }
         arrived > 0
     }
-}
-
-/// Opens the sockets of all queues of an interface.
-fn open_queues(interface: u32, frames: (u32, usize), mode: Mode) -> io::Result<Vec<Queue>> {
-    let mut queues = Vec::new();
-    for number in 0..QUEUES_MAX {
-        match Queue::open(interface, number, frames, mode) {
-            Ok(queue) => queues.push(queue),
-            // There is no queue of this number.
-            Err(error) if number > 0 && error.raw_os_error() == Some(libc::EINVAL) => break,
-            Err(error) => return Err(told("open an AF_XDP socket", error)),
-        }
-    }
-    Ok(queues)
 }
 
 /// Returns the position of a packet's datagram, if it is valid.
@@ -276,5 +237,11 @@ impl Packets for XdpPackets {
 
     fn dropped(&self) -> Option<u64> {
         self.queues.iter().map(|queue| queue.dropped().ok()).sum()
+    }
+}
+
+impl Drop for XdpPackets {
+    fn drop(&mut self) {
+        self.interface.remove(self.slot);
     }
 }

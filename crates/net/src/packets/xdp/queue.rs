@@ -1,4 +1,8 @@
-//! The socket of one queue of an interface: its shared frames, and their rings.
+//! A queue of an interface: frames, which all endpoints share, and the socket of each endpoint.
+//!
+//! The sockets of one queue share one area of frames (`XDP_SHARED_UMEM`) and one ring with the frames
+//! that the kernel may fill. Each has its own ring of filled frames, so the endpoints may be read by
+//! different threads.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -6,6 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +25,8 @@ struct Mapped {
 
 // SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
 unsafe impl Send for Mapped {}
+// SAFETY: a shared reference gives only addresses; those who read or write there say why nobody else does.
+unsafe impl Sync for Mapped {}
 
 impl Mapped {
     /// Maps `bytes` of `socket` at `offset`, or anonymous memory without a socket.
@@ -108,18 +115,99 @@ impl<T: Copy> Ring<T> {
 const BIND_ATTEMPTS: u32 = 50;
 const BIND_PAUSE: Duration = Duration::from_millis(10);
 
-/// The socket of a queue.
-pub(super) struct Queue {
+/// The frames of a queue, and the socket that owns them. It receives no packets itself.
+pub(super) struct QueueFrames {
     // Fields are dropped in order: the socket before the memory that the kernel uses through it.
     socket: OwnedFd,
     /// Frames that the kernel may fill; this process produces.
-    fill: Ring<u64>,
-    /// Frames that the kernel has filled; this process consumes.
-    filled: Ring<libc::xdp_desc>,
-    /// Required by the kernel; nothing is sent.
-    _completed: Ring<u64>,
+    fill: Mutex<Ring<u64>>,
     frames: Mapped,
     frame_bytes: usize,
+    /// Number of frames.
+    count: u32,
+    interface: u32,
+    queue: u32,
+}
+
+impl fmt::Debug for QueueFrames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueFrames").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}
+
+impl QueueFrames {
+    /// Binds a queue with `count` frames, a power of two, of `frame_bytes` each: 2048 or 4096.
+    pub(super) fn open(
+        interface: u32,
+        queue: u32,
+        (count, frame_bytes): (u32, usize),
+        mode: Mode,
+    ) -> io::Result<Self> {
+        let socket = socket()?;
+        let frames = Mapped::new(count as usize * frame_bytes, None)?;
+        let area = libc::xdp_umem_reg {
+            addr: frames.base.as_ptr().addr() as u64,
+            len: frames.bytes as u64,
+            chunk_size: frame_bytes as u32,
+            headroom: 0,
+            flags: 0,
+            tx_metadata_len: 0,
+        };
+        set(&socket, libc::XDP_UMEM_REG, &area)?;
+        set(&socket, libc::XDP_UMEM_FILL_RING, &count)?;
+        // The kernel requires both of these; nothing is sent, and nothing is redirected to this socket.
+        set(&socket, libc::XDP_UMEM_COMPLETION_RING, &UNUSED)?;
+        set(&socket, libc::XDP_RX_RING, &UNUSED)?;
+        let fill = libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t;
+        let mut fill = Ring::map(&socket, offsets(&socket)?.fr, count, fill)?;
+        (0..count).for_each(|frame| offer(&mut fill, u64::from(frame) * frame_bytes as u64));
+        publish_offers(&fill);
+        let fill = Mutex::new(fill);
+        let opened = Self { socket, fill, frames, frame_bytes, count, interface, queue };
+        // A generic program has no driver, which could fill frames without a copy.
+        let flags = if mode == Mode::Generic { libc::XDP_COPY } else { 0 };
+        for _ in 1..BIND_ATTEMPTS {
+            match bind(&opened.socket, interface, queue, flags, 0) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    thread::sleep(BIND_PAUSE)
+                }
+                bound => return bound.map(|()| opened),
+            }
+        }
+        bind(&opened.socket, interface, queue, flags, 0)?;
+        Ok(opened)
+    }
+
+    /// Returns the frames of these packets to the kernel.
+    fn give_back(&self, packets: &[libc::xdp_desc]) {
+        let mut fill = self.fill.lock().unwrap_or_else(PoisonError::into_inner);
+        for packet in packets {
+            // Frames begin at multiples of their size, a power of two; packets somewhat later.
+            offer(&mut fill, packet.addr & !(self.frame_bytes as u64 - 1));
+        }
+        publish_offers(&fill);
+    }
+}
+
+/// Writes a frame into the fill ring. It never overflows, because it has room for all frames.
+fn offer(fill: &mut Ring<u64>, frame: u64) {
+    // SAFETY: `entry` points into the ring, and the kernel reads entries only below the produced count,
+    // which is moved afterwards.
+    unsafe { fill.entry(fill.count).write(frame) };
+    fill.count = fill.count.wrapping_add(1);
+}
+
+fn publish_offers(fill: &Ring<u64>) {
+    fill.produced().store(fill.count, Ordering::Release);
+}
+
+/// The socket of an endpoint at a queue.
+pub(super) struct Queue {
+    // Fields are dropped in order: the socket before the memory that the kernel uses through it.
+    socket: OwnedFd,
+    /// Frames that the kernel has filled; this process consumes.
+    filled: Ring<libc::xdp_desc>,
+    shared: Arc<QueueFrames>,
     /// Frames taken by the last `receive`; the next call returns them.
     held: [libc::xdp_desc; BATCH_MAX],
     held_count: usize,
@@ -132,95 +220,23 @@ impl fmt::Debug for Queue {
 }
 
 impl Queue {
-    /// Opens the socket of a queue with `count` frames, a power of two, of `frame_bytes` each: 2048
-    /// or 4096.
-    pub(super) fn open(
-        interface: u32,
-        queue: u32,
-        (count, frame_bytes): (u32, usize),
-        mode: Mode,
-    ) -> io::Result<Self> {
-        // SAFETY: a plain system call.
-        let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        if socket < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor was just made and belongs to nobody else.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        let frames = Mapped::new(count as usize * frame_bytes, None)?;
-        let area = libc::xdp_umem_reg {
-            addr: frames.base.as_ptr().addr() as u64,
-            len: frames.bytes as u64,
-            chunk_size: frame_bytes as u32,
-            headroom: 0,
-            flags: 0,
-            tx_metadata_len: 0,
-        };
-        set(&socket, libc::XDP_UMEM_REG, &area)?;
-        set(&socket, libc::XDP_UMEM_FILL_RING, &count)?;
-        set(&socket, libc::XDP_UMEM_COMPLETION_RING, &COMPLETED)?;
-        set(&socket, libc::XDP_RX_RING, &count)?;
-        let offsets = offsets(&socket)?;
-        let fill =
-            Ring::map(&socket, offsets.fr, count, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
-        let filled = Ring::map(&socket, offsets.rx, count, libc::XDP_PGOFF_RX_RING)?;
-        let completion = libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t;
-        let completed = Ring::map(&socket, offsets.cr, COMPLETED, completion)?;
+    /// Opens another socket at the queue of these frames.
+    pub(super) fn open(shared: Arc<QueueFrames>) -> io::Result<Self> {
+        let socket = socket()?;
+        set(&socket, libc::XDP_RX_RING, &shared.count)?;
+        let rx = offsets(&socket)?.rx;
+        let filled = Ring::map(&socket, rx, shared.count, libc::XDP_PGOFF_RX_RING)?;
+        let owner = shared.socket.as_raw_fd() as u32;
+        bind(&socket, shared.interface, shared.queue, libc::XDP_SHARED_UMEM, owner)?;
         let none = libc::xdp_desc { addr: 0, len: 0, options: 0 };
-        let held = [none; BATCH_MAX];
-        let mut opened = Self {
-            socket,
-            fill,
-            filled,
-            _completed: completed,
-            frames,
-            frame_bytes,
-            held,
-            held_count: 0,
-        };
-        (0..count).for_each(|frame| opened.offer(u64::from(frame) * frame_bytes as u64));
-        opened.publish_offers();
-        for _ in 1..BIND_ATTEMPTS {
-            match opened.bind(interface, queue, mode) {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    thread::sleep(BIND_PAUSE)
-                }
-                bound => return bound.map(|()| opened),
-            }
-        }
-        opened.bind(interface, queue, mode)?;
-        Ok(opened)
-    }
-
-    fn bind(&self, interface: u32, queue: u32, mode: Mode) -> io::Result<()> {
-        let address = libc::sockaddr_xdp {
-            sxdp_family: libc::AF_XDP as u16,
-            // A generic program has no driver, which could fill frames without a copy.
-            sxdp_flags: if mode == Mode::Generic { libc::XDP_COPY } else { 0 },
-            sxdp_ifindex: interface,
-            sxdp_queue_id: queue,
-            sxdp_shared_umem_fd: 0,
-        };
-        // SAFETY: the address is a `sockaddr_xdp` of that length, read during the call only.
-        let bound = unsafe {
-            libc::bind(
-                self.socket.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
-            )
-        };
-        if bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        Ok(Self { socket, filled, shared, held: [none; BATCH_MAX], held_count: 0 })
     }
 
     /// Returns the frames of the last call to the kernel, takes the filled ones, and returns their
     /// number.
     pub(super) fn receive(&mut self) -> usize {
         if self.held_count > 0 {
-            for index in 0..self.held_count {
-                // Frames begin at multiples of their size, a power of two; packets somewhat later.
-                self.offer(self.held[index].addr & !(self.frame_bytes as u64 - 1));
-            }
-            self.publish_offers();
+            self.shared.give_back(&self.held[..self.held_count]);
         }
         // The kernel writes entries before it advances its count.
         let arrived =
@@ -242,25 +258,14 @@ impl Queue {
     pub(super) fn packet(&self, index: usize) -> Option<&[u8]> {
         let held = self.held.get(..self.held_count)?.get(index)?;
         let (offset, len) = (usize::try_from(held.addr).ok()?, held.len as usize);
-        if offset.checked_add(len)? > self.frames.bytes {
+        let frames = &self.shared.frames;
+        if offset.checked_add(len)? > frames.bytes {
             return None;
         }
         // SAFETY: within the frames, as just checked. The kernel writes to a frame only while it is on offer;
         // this one is held until the next `receive`, which borrows `self` mutably and so ends the life of the
-        // slice.
-        Some(unsafe { std::slice::from_raw_parts(self.frames.base.as_ptr().add(offset), len) })
-    }
-
-    /// Writes a frame into the fill ring. It never overflows, because it has room for all frames.
-    fn offer(&mut self, frame: u64) {
-        // SAFETY: `entry` points into the ring, and the kernel reads entries only below the produced count,
-        // which is moved afterwards.
-        unsafe { self.fill.entry(self.fill.count).write(frame) };
-        self.fill.count = self.fill.count.wrapping_add(1);
-    }
-
-    fn publish_offers(&self) {
-        self.fill.produced().store(self.fill.count, Ordering::Release);
+        // slice. Other sockets of the queue hold other frames.
+        Some(unsafe { std::slice::from_raw_parts(frames.base.as_ptr().add(offset), len) })
     }
 
     /// Returns how many packets found no frame or no room so far.
@@ -278,8 +283,46 @@ impl AsFd for Queue {
     }
 }
 
-/// Entries of the completion ring, which stays empty.
-const COMPLETED: u32 = 2;
+impl Drop for Queue {
+    /// Returns all frames to the kernel, for the other endpoints. A packet that the kernel redirects here after this keeps its
+    /// frame: the program has been replaced before, so only processors that ran the old one at that moment do so.
+    fn drop(&mut self) {
+        while self.receive() > 0 {}
+    }
+}
+
+/// Entries of a ring that stays empty.
+const UNUSED: u32 = 2;
+
+fn socket() -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call.
+    let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// Binds a socket to a queue. `owner` is the socket whose frames it shares, with the flag that says so.
+fn bind(socket: &OwnedFd, interface: u32, queue: u32, flags: u16, owner: u32) -> io::Result<()> {
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: flags,
+        sxdp_ifindex: interface,
+        sxdp_queue_id: queue,
+        sxdp_shared_umem_fd: owner,
+    };
+    // SAFETY: the address is a `sockaddr_xdp` of that length, read during the call only.
+    let bound = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+        )
+    };
+    if bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
 
 fn offsets(socket: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
     // SAFETY: a C struct of integers, for which all zeros is a value.
