@@ -214,3 +214,22 @@ fn receive_reads_the_captures_of_a_channel() {
     assert_eq!(receive(&feed("none"), ""), (decoded, 0));
     assert_eq!(receive(&feed("none"), "--books level"), (decoded, books));
 }
+
+/// The templates of an exchange are not those of the samples: the error names the command for its feeds.
+#[test]
+fn publishing_an_exchanges_feed_ends_at_once_and_names_the_command_for_it() {
+    let directory = directory("feed_publish");
+    let (d, packets) = (directory.display(), directory.join("x.bin"));
+    let run = tickwire(&format!(
+        "generate cme -n 10 -o {} --write-templates {d}/templates.xml",
+        packets.display()
+    ));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let text = FEED.replace("moex-spectra", "cme");
+    let feed = file(&directory, "feed.toml", text.as_bytes());
+    let shm = format!("--transport shm --shm-directory {d}/channels");
+    let run = tickwire(&format!("publish --feed {feed} --channel futures {shm}"));
+    assert_eq!(run.status, 1, "{}{}", run.out, run.err);
+    let command = format!("tickwire receive --feed {feed} --publish");
+    assert!(run.err.contains(&command), "{}", run.err);
+}

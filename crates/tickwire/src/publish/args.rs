@@ -31,7 +31,7 @@ pub struct PublishArgs {
     #[command(flatten)]
     pub templates: TemplateArgs,
     #[command(flatten)]
-    channel: ChannelArgs,
+    pub channel: ChannelArgs,
     /// Read packets from this capture file, also .gz or .zst, not from a group; - is standard
     /// input.
     #[arg(short, long, value_name = "FILE")]

@@ -80,9 +80,10 @@ impl Samples {
             return Ok(Self::Templates { samples, bytes: Vec::new(), done });
         }
         let filler = Filler::bind(program).map_err(|misfits| {
+            let feed = args.channel.feed().map_or_else(String::new, |feed| format!(" --feed {}", feed.display()));
             Failure::Data(format!(
                 "the templates of {name} do not fit the samples; --samples templates publishes any, and \
-                 tickwire receive --publish the prices, books and trades of any feed:\n{misfits}"
+                 tickwire receive{feed} --publish the prices, books and trades of an exchange's feed:\n{misfits}"
             ))
         })?;
         let topics = FilledTopics::of(&filler, args.delivery.securities());
