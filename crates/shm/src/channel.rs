@@ -166,9 +166,15 @@ impl Channel {
         let metadata =
             fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
         if metadata.mode() & 0o7777 == UNFINISHED_MODE {
-            // Readers of other users get in whatever the umask is; the modes of the files say who reads.
-            fs::set_permissions(directory, Permissions::from_mode(0o755))
-                .map_err(failure(Attempt::Permit, directory))?;
+            // Readers of other users get in whatever the umask is; the modes of the files say who reads. Opened without
+            // following a link: if others may write to the parent, the path may lead elsewhere by now.
+            let permitted = options().read(true).open(directory).and_then(|opened| {
+                match opened.metadata()?.uid() == user {
+                    true => opened.set_permissions(Permissions::from_mode(0o755)),
+                    false => Err(ErrorKind::PermissionDenied.into()),
+                }
+            });
+            permitted.map_err(failure(Attempt::Permit, directory))?;
         }
         Ok(())
     }
