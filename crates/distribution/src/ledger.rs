@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crate::stations::Arrival;
 use crate::transport::{InstanceState, ParticipantId, SampleInfo};
 
-/// Maximum number of publishers that are told apart. Further ones share one entry, whose losses are unknown.
+/// Maximum number of publishers that are told apart. Those that have ended make room for others, and are summed up. If none
+/// has, further ones share one entry, whose losses are unknown.
 const PUBLISHERS_MAX: usize = 64;
 /// Time from a publisher's first sample until it must have been discovered; it may still be creating its writers. After
 /// that it counts as gone.
@@ -63,6 +64,33 @@ pub struct FromPublisher {
 }
 
 impl FromPublisher {
+    /// Adds the counters of another publisher that has ended.
+    fn add(&mut self, other: &Self) {
+        self.samples.iter_mut().zip(&other.samples).for_each(|(sum, one)| *sum += one);
+        self.last_values += other.last_values;
+        self.duplicates += other.duplicates;
+        self.seq_nums = match (self.seq_nums, other.seq_nums) {
+            (Some((first, last)), Some((other_first, other_last))) => {
+                Some((first.min(other_first), last.max(other_last)))
+            }
+            (one, other) => one.or(other),
+        };
+        self.standing = match (self.standing, other.standing) {
+            (Standing::Done { written }, Standing::Done { written: other }) => {
+                Standing::Done { written: written.saturating_add(other) }
+            }
+            _ => match (self.written(), other.written()) {
+                (Some(written), Some(other)) => {
+                    Standing::Stopped { written: written.saturating_add(other) }
+                }
+                _ => Standing::Gone,
+            },
+        };
+        self.holes += other.holes;
+        self.lost = self.lost.zip(other.lost).map(|(lost, other)| lost.saturating_add(other));
+        self.has_totals &= other.has_totals;
+    }
+
     /// Returns the number of samples received over all topic sets.
     #[must_use]
     pub fn received(&self) -> u64 {
@@ -132,8 +160,9 @@ struct Publisher {
     done: HashMap<u64, u64>,
     /// Time at which its first sample, total or end was received.
     heard: Instant,
-    /// True if it was found among the present participants.
+    /// True if it was found among the present participants, and if it was found there the last time.
     was_present: bool,
+    is_present: bool,
     /// True if its end is irrelevant to this subscriber and has been reported.
     is_told: bool,
 }
@@ -167,6 +196,8 @@ impl Publisher {
 #[derive(Debug)]
 pub struct Ledger {
     publishers: Vec<Publisher>,
+    /// Sum of the publishers that have ended and made room for others.
+    ended: Option<FromPublisher>,
     /// State by topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
     /// Last sequence number by topic, writer and hash of the key.
@@ -203,7 +234,7 @@ impl Ledger {
     pub fn new(known: Known, sets: usize) -> Self {
         let (writers, last) = (HashMap::new(), HashMap::new());
         let publishers = Vec::new();
-        Self { publishers, writers, last, known, sets, has_stale_keys: false }
+        Self { publishers, ended: None, writers, last, known, sets, has_stale_keys: false }
     }
 
     /// Counts a sample, and returns how many samples of its writer are missing directly before it.
@@ -338,9 +369,11 @@ impl Ledger {
             self.index_of(Some(*id));
         }
         let mut gone = Vec::new();
-        for Publisher { id, received, heard, was_present, .. } in &mut self.publishers {
-            let Some(id) = *id else { continue };
+        for publisher in &mut self.publishers {
+            let Some(id) = publisher.id else { continue };
             let is_present = present.contains(&id);
+            publisher.is_present = is_present;
+            let Publisher { received, heard, was_present, .. } = publisher;
             match received.standing {
                 Standing::Present if !is_present && (*was_present || heard.elapsed() >= MAKING) => {
                     received.standing = Standing::Gone;
@@ -371,9 +404,15 @@ impl Ledger {
         self.publishers.iter_mut().filter(is_other).map(take).collect()
     }
 
-    /// Returns the counters by publisher, in the order in which the publishers were first heard.
+    /// Returns the counters by publisher, in the order in which the publishers were first heard. After more than 64
+    /// publishers, the first entry is the sum of earlier ones that have ended.
     #[must_use]
     pub fn publishers(&self) -> Vec<FromPublisher> {
+        self.ended.iter().cloned().chain(self.told_apart()).collect()
+    }
+
+    /// Returns the counters of the publishers that are told apart.
+    fn told_apart(&self) -> Vec<FromPublisher> {
         let mut accounts: HashMap<(usize, usize), Account> = HashMap::new();
         for ((topic, _), row) in &self.writers {
             accounts.entry((row.publisher, *topic)).or_default().add(row);
@@ -505,13 +544,47 @@ impl Ledger {
         let is_done = |publisher: &Publisher| {
             matches!(publisher.received.standing, Standing::Done { .. }) && publisher.concerns_us()
         };
-        self.publishers.iter().any(is_done)
+        let is_sum_done = |sum: &FromPublisher| matches!(sum.standing, Standing::Done { .. });
+        self.publishers.iter().any(is_done) || self.ended.as_ref().is_some_and(is_sum_done)
+    }
+
+    /// Makes room for a publisher: adds the first one that has ended to the sum. One that announced its end must be gone and
+    /// complete, or more of it would be taken for another publisher. Nothing is done once publishers share an entry, because
+    /// it is not known which of them it counts.
+    fn make_room(&mut self) {
+        if self.publishers.iter().any(|publisher| publisher.received.is_partly_followed) {
+            return;
+        }
+        let counted = self.told_apart();
+        let has_ended = |(publisher, counted): (&Publisher, &FromPublisher)| match counted.standing
+        {
+            Standing::Present => false,
+            Standing::Gone => true,
+            Standing::Done { .. } | Standing::Stopped { .. } => {
+                !publisher.is_present && counted.has_totals && counted.lost == Some(0)
+            }
+        };
+        let Some(index) = self.publishers.iter().zip(&counted).position(has_ended) else { return };
+        self.publishers.remove(index);
+        match &mut self.ended {
+            Some(sum) => sum.add(&counted[index]),
+            none => *none = Some(counted[index].clone()),
+        }
+        let Self { writers, last, .. } = self;
+        writers.retain(|_, row| row.publisher != index);
+        for row in writers.values_mut().filter(|row| row.publisher > index) {
+            row.publisher -= 1;
+        }
+        last.retain(|(topic, writer, _), _| writers.contains_key(&(*topic, *writer)));
     }
 
     /// Returns the index of a publisher, which is added if it is new; all publishers of this process share one entry.
     fn index_of(&mut self, owner: Option<ParticipantId>) -> usize {
         let known = self.publishers.iter().position(|publisher| publisher.id == owner);
         known.unwrap_or_else(|| {
+            if self.publishers.len() >= PUBLISHERS_MAX {
+                self.make_room();
+            }
             if self.publishers.len() >= PUBLISHERS_MAX {
                 self.publishers[PUBLISHERS_MAX - 1].received.is_partly_followed = true;
                 return PUBLISHERS_MAX - 1;
@@ -525,6 +598,7 @@ impl Ledger {
                 done,
                 heard: Instant::now(),
                 was_present: false,
+                is_present: false,
                 is_told: false,
             });
             self.publishers.len() - 1
@@ -664,6 +738,8 @@ mod tests {
         let count = PUBLISHERS_MAX as u8 + 1;
         for number in 1..=count {
             ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
+        }
+        for number in 1..=count {
             ledger.end(publisher(number), 9, Standing::Done { written: 1 });
         }
         let all = ledger.publishers();
@@ -674,6 +750,67 @@ mod tests {
         ledger.end(publisher(count), 9, Standing::Stopped { written: 1 });
         let standing = ledger.publishers()[PUBLISHERS_MAX - 1].standing;
         assert_eq!(standing, Standing::Done { written: 1 }, "another of them was done");
+    }
+
+    /// A subscriber that stays while its publisher is restarted, say by systemd.
+    #[test]
+    fn publishers_that_have_ended_make_room_for_others() {
+        let ends = |number: u8| match number {
+            100 => None,
+            number if number % 2 == 0 => Some(Standing::Stopped { written: 2 }),
+            _ => Some(Standing::Done { written: 2 }),
+        };
+        let mut ledger = ledger();
+        for number in 1..=200 {
+            let id = ParticipantId([number; 16]);
+            for seq_num in [1, 2] {
+                ledger.count(&of_publisher(number, arrival(seq_num, 0, u64::from(number))));
+            }
+            assert!(ledger.note_present(&[id]).is_empty());
+            if let Some(standing) = ends(number) {
+                ledger.note_total(("T0", Some(0)), &told(number, 9), 2);
+                ledger.end(publisher(number), 9, standing);
+            }
+            assert_eq!(ledger.note_present(&[]).len(), usize::from(ends(number).is_none()));
+            let (all, lost) = (ledger.publishers(), lost_of_all(&ledger));
+            assert_eq!(all.iter().map(FromPublisher::received).sum::<u64>(), 2 * u64::from(number));
+            assert_eq!(all.iter().map(|one| one.duplicates + one.holes).sum::<u64>(), 0);
+            assert_eq!(all.len(), usize::from(number).min(PUBLISHERS_MAX + 1));
+            assert_eq!(
+                lost,
+                (number < 100).then_some(0),
+                "of the one that was killed it is unknown"
+            );
+        }
+        let all = ledger.publishers();
+        assert_eq!(all[0].standing, Standing::Gone, "one of the sum");
+        assert!(all[1..].iter().all(|one| one.lost == Some(0)), "{all:#?}");
+        assert!(ledger.writers.len() <= PUBLISHERS_MAX && ledger.last.len() <= PUBLISHERS_MAX);
+    }
+
+    #[test]
+    fn a_publisher_that_is_there_or_incomplete_makes_no_room() {
+        let mut ledger = ledger();
+        let ids: Vec<ParticipantId> =
+            (1..=PUBLISHERS_MAX as u8).map(|number| ParticipantId([number; 16])).collect();
+        for number in 1..=PUBLISHERS_MAX as u8 {
+            ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
+            // The first one has lost a sample.
+            let written = if number == 1 { 2 } else { 1 };
+            ledger.note_total(("T0", Some(0)), &told(number, 9), written);
+            ledger.end(publisher(number), 9, Standing::Done { written });
+        }
+        ledger.note_present(&ids);
+        ledger.make_room();
+        assert_eq!(ledger.publishers.len(), PUBLISHERS_MAX, "they are there");
+        ledger.note_present(&[]);
+        ledger.make_room();
+        assert_eq!(ledger.publishers[0].id, publisher(1), "more of it may come");
+        assert_eq!((ledger.publishers.len(), lost_of_all(&ledger)), (PUBLISHERS_MAX - 1, Some(1)));
+    }
+
+    fn lost_of_all(ledger: &Ledger) -> Option<u64> {
+        ledger.publishers().iter().map(|one| one.lost).sum()
     }
 
     #[test]
