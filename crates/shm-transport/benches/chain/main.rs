@@ -1,6 +1,7 @@
 //! Benchmarks of the whole path over shared memory: `cargo bench -p tickwire-shm-transport -- [decode] [datagram]`.
 //!
-//! `decode`: nanoseconds to decode a message of the Simple feed, fill a sample and publish it. `datagram`: time from
+//! `decode`: nanoseconds to decode a message of the Simple feed, fill a sample and publish it, without and with machine
+//! code and last values. `datagram`: time from
 //! the kernel's timestamp of a datagram until a subscriber has the sample, including the decoding; in turns with a floor
 //! ([`bare`]) without decoding.
 
@@ -20,7 +21,7 @@ use tickwire_distribution::{
     Delivery, Participant, Publisher, Quote, RawReader, Reader, Received, TopicSet,
 };
 use tickwire_exchange::{Generator, Options};
-use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
+use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy, TierUp};
 use tickwire_host::affinity::pin_current_thread;
 use tickwire_host::clock::KernelTimes;
 use tickwire_host::idle_setting;
@@ -140,8 +141,8 @@ impl Feed {
         Self { program, packets: generator.map(|packet| packet.expect("a packet").bytes).collect() }
     }
 
-    fn codecs(&self) -> (Decoder, Filler) {
-        let options = DecoderOptions::default().reset(ResetPolicy::Packet);
+    fn codecs(&self, tier_up: TierUp) -> (Decoder, Filler) {
+        let options = DecoderOptions::default().reset(ResetPolicy::Packet).tier_up(tier_up);
         let filler = Filler::bind(&self.program).expect("templates of the samples");
         (Decoder::with_options(self.program.clone(), options), filler)
     }
@@ -173,55 +174,75 @@ fn least(mut turn: impl FnMut()) -> f64 {
     timed.fold(f64::INFINITY, f64::min)
 }
 
+/// Measures decoding with each engine, and publishing without and with last values, which publishers keep by default.
 fn decode() {
     pin(1);
     let feed = Feed::new(1024);
-    let (mut decoder, mut filler) = feed.codecs();
     println!("\nSimple, ns a message (least of {TURNS} turns)");
-    let alone = least(|| {
-        for packet in &feed.packets {
-            decoder.begin_packet();
-            let mut rest = &packet[..];
-            while !rest.is_empty() {
-                rest = &rest[black_box(decoder.decode(rest).expect("a message")).len..];
-            }
-        }
-    });
-    println!("{:<44}{alone:>8.1}", "decoded");
-    let filled = least(|| {
-        for packet in &feed.packets {
-            each(packet, &mut decoder, &mut filler, |filled| _ = black_box(filled));
-        }
-    });
-    println!("{:<44}{filled:>8.1}", "decoded and filled");
-    for readers in [0, 1] {
-        let scene = Scene::new();
-        let topics = FilledTopics::of(&filler, None);
-        let place = scene.join(ReaderWait::Spin);
-        let delivery = Delivery { last_values: 0, ..Delivery::default() };
-        let mut publisher =
-            Publisher::new(&place, topics.sets(), &delivery, Duration::ZERO, || false)
-                .expect("writers");
-        let over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            if readers > 0 {
-                scope.spawn(|| {
-                    pin(0);
-                    read_all(&scene, topics.sets(), &delivery, &over);
-                });
-                thread::sleep(Duration::from_millis(300));
-            }
-            let published = least(|| {
-                for packet in &feed.packets {
-                    each(packet, &mut decoder, &mut filler, |filled| {
-                        topics.publish(&mut publisher, filled).expect("room");
-                    });
+    for (engine, tier_up) in [("no machine code", TierUp::Off), ("machine code", TierUp::Eager)] {
+        println!("{engine}:");
+        let (mut decoder, mut filler) = feed.codecs(tier_up);
+        let alone = least(|| {
+            for packet in &feed.packets {
+                decoder.begin_packet();
+                let mut rest = &packet[..];
+                while !rest.is_empty() {
+                    rest = &rest[black_box(decoder.decode(rest).expect("a message")).len..];
                 }
-            });
-            over.store(true, Ordering::Relaxed);
-            println!("decoded, filled, published, {readers} readers that poll {published:>10.1}");
+            }
         });
+        println!("{:<64}{alone:>8.1}", "  decoded");
+        let filled = least(|| {
+            for packet in &feed.packets {
+                each(packet, &mut decoder, &mut filler, |filled| _ = black_box(filled));
+            }
+        });
+        println!("{:<64}{filled:>8.1}", "  decoded and filled");
+        for last_values in [0, Delivery::default().last_values] {
+            let delivery = Delivery { last_values, ..Delivery::default() };
+            for readers in [0, 1] {
+                let published = publish(&feed, &mut decoder, &mut filler, &delivery, readers);
+                let row = format!(
+                    "  decoded, filled, published, {last_values} last values, {readers} readers that poll"
+                );
+                println!("{row:<64}{published:>8.1}");
+            }
+        }
     }
+}
+
+/// Returns the nanoseconds to decode, fill and publish a message.
+fn publish(
+    feed: &Feed,
+    decoder: &mut Decoder,
+    filler: &mut Filler,
+    delivery: &Delivery,
+    readers: usize,
+) -> f64 {
+    let scene = Scene::new();
+    let topics = FilledTopics::of(filler, None);
+    let place = scene.join(ReaderWait::Spin);
+    let mut publisher =
+        Publisher::new(&place, topics.sets(), delivery, Duration::ZERO, || false).expect("writers");
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        if readers > 0 {
+            scope.spawn(|| {
+                pin(0);
+                read_all(&scene, topics.sets(), delivery, &over);
+            });
+            thread::sleep(Duration::from_millis(300));
+        }
+        let published = least(|| {
+            for packet in &feed.packets {
+                each(packet, decoder, filler, |filled| {
+                    topics.publish(&mut publisher, filled).expect("room");
+                });
+            }
+        });
+        over.store(true, Ordering::Relaxed);
+        published
+    })
 }
 
 /// Polls readers of all topics until `over` is set.
@@ -287,7 +308,7 @@ fn datagram(feed: &Feed, waiting: Waiting) -> Figures {
 impl Run<'_> {
     /// Receives, decodes and publishes until `over` is set.
     fn receive(&self, spins: bool, is_ready: &Barrier) {
-        let (mut decoder, mut filler) = self.feed.codecs();
+        let (mut decoder, mut filler) = self.feed.codecs(TierUp::Off);
         let topics = FilledTopics::of(&filler, None);
         let place = self.scene.join(self.wait);
         let mut publisher =
