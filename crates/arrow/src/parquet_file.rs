@@ -1,18 +1,24 @@
 //! A Parquet file, written row group by row group.
 
+use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{FieldRef, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::constant_chunk::OnlyValue;
+use crate::encoders::{Encoders, WaitingBytes, lock};
+use crate::size::array_bytes;
 
 /// Rows per row group, the unit that readers load.
 const GROUP_ROWS: usize = 1 << 20;
@@ -23,19 +29,36 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// The row group under construction.
-    columns: Vec<GroupColumn>,
+    encoders: Encoders,
+    /// The row group under construction. Each task of an encoder holds its column.
+    columns: Vec<Arc<GroupColumn>>,
     rows: usize,
 }
 
-/// A column of the row group.
+/// A column of the row group. One task at a time encodes its values.
 struct GroupColumn {
+    queue: Mutex<ValueQueue>,
+    encoder: Mutex<ColumnEncoder>,
+}
+
+/// Values that wait for the encoder.
+#[derive(Default)]
+struct ValueQueue {
+    /// Each array with its bytes.
+    values: VecDeque<(ArrayRef, usize)>,
+    /// True while the column has a task.
+    has_task: bool,
+}
+
+struct ColumnEncoder {
     field: FieldRef,
     /// Writers of its leaves: a column of lists has several.
     leaves: Vec<ArrowColumnWriter>,
     /// True if its pages have statistics, which only Arrow's writer creates.
     has_pages: bool,
     rows: ColumnRows,
+    /// The first error; values after it are dropped.
+    failed: Option<ParquetError>,
 }
 
 /// Rows of a column so far.
@@ -48,6 +71,14 @@ enum ColumnRows {
     Written,
 }
 
+/// A column of a complete row group.
+enum CompleteColumn {
+    /// This many rows with one value, in this number of leaves.
+    Same { value: OnlyValue, count: usize, leaves: usize },
+    /// The chunk of each leaf.
+    Chunks(Vec<ArrowColumnChunk>),
+}
+
 impl<W: Write + Send> ParquetFile<W> {
     /// Starts a file.
     ///
@@ -57,6 +88,7 @@ impl<W: Write + Send> ParquetFile<W> {
         out: W,
         schema: SchemaRef,
         properties: WriterProperties,
+        encoders: Encoders,
     ) -> Result<Self, ParquetError> {
         if schema.fields().is_empty() {
             let text = "a Parquet file has rows only in columns: expected at least one column";
@@ -64,7 +96,7 @@ impl<W: Write + Send> ParquetFile<W> {
         }
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties))?;
         let (file, factory) = writer.into_serialized_writer()?;
-        Ok(Self { file, factory, schema, columns: Vec::new(), rows: 0 })
+        Ok(Self { file, factory, schema, encoders, columns: Vec::new(), rows: 0 })
     }
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
@@ -86,25 +118,59 @@ impl<W: Write + Send> ParquetFile<W> {
     fn begin_group(&mut self) -> Result<(), ParquetError> {
         let writers = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
         let (properties, leaves) = (self.file.properties(), self.file.schema_descr());
-        self.columns = self.schema.fields().iter().map(GroupColumn::new).collect();
+        let mut encoders: Vec<_> = self.schema.fields().iter().map(ColumnEncoder::new).collect();
         for (at, writer) in writers.into_iter().enumerate() {
-            let column = &mut self.columns[leaves.get_column_root_idx(at)];
+            let encoder = &mut encoders[leaves.get_column_root_idx(at)];
             let statistics = properties.statistics_enabled(leaves.column(at).path());
-            column.has_pages |= statistics == EnabledStatistics::Page;
-            column.leaves.push(writer);
+            encoder.has_pages |= statistics == EnabledStatistics::Page;
+            encoder.leaves.push(writer);
         }
+        self.columns =
+            encoders.into_iter().map(|encoder| Arc::new(GroupColumn::new(encoder))).collect();
         Ok(())
     }
 
     fn write_rows(&mut self, rows: &RecordBatch) -> Result<(), ParquetError> {
         self.rows += rows.num_rows();
-        let mut columns = self.columns.iter_mut().zip(rows.columns());
-        columns.try_for_each(|(column, values)| column.append(values))
+        let columns = self.columns.iter().zip(rows.columns());
+        let Some(waiting) = self.encoders.room() else {
+            for (column, values) in columns {
+                column.encoder()?.append(values)?;
+            }
+            return Ok(());
+        };
+        for (column, values) in columns {
+            let bytes = array_bytes(values);
+            waiting.fetch_add(bytes, Ordering::AcqRel);
+            if column.enqueue(values, bytes) {
+                let (column, waiting) = (Arc::clone(column), Arc::clone(&waiting));
+                self.encoders.run(move || column.encode(&waiting));
+            }
+        }
+        Ok(())
     }
 
-    /// Returns the bytes of the rows held in memory.
+    /// Waits until all values are encoded.
+    fn wait(&self) {
+        let is_idle = |column: &Arc<GroupColumn>| Arc::strong_count(column) == 1;
+        self.encoders.wait_until(|| self.columns.iter().all(is_idle));
+    }
+
+    /// Waits until all values are encoded, and returns the first error.
+    fn drain(&self) -> Result<(), ParquetError> {
+        self.wait();
+        for column in &self.columns {
+            if let Some(error) = column.encoder()?.failed.take() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of the rows held in memory, once they are encoded.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.columns.iter().map(GroupColumn::waiting_bytes).sum()
+        self.wait();
+        self.columns.iter().map(|column| lock(&column.encoder).waiting_bytes()).sum()
     }
 
     /// Ends the row group.
@@ -112,16 +178,23 @@ impl<W: Write + Send> ParquetFile<W> {
         if self.rows == 0 {
             return Ok(());
         }
+        self.drain()?;
+        let columns = std::mem::take(&mut self.columns).into_iter().filter_map(Arc::into_inner);
+        let encoders = columns.map(|column| column.encoder.into_inner().map_err(|_| broken()));
+        let encoders = encoders.collect::<Result<Vec<_>, _>>()?;
+        let columns = self.encoders.map(encoders, ColumnEncoder::complete);
         let mut leaves = self.file.schema_descr().columns().to_vec().into_iter();
         let mut group = self.file.next_row_group()?;
-        for GroupColumn { leaves: writers, rows, .. } in std::mem::take(&mut self.columns) {
-            for (writer, leaf) in writers.into_iter().zip(&mut leaves) {
-                match &rows {
-                    ColumnRows::Same { value, count, .. } => {
-                        value.append_to(&mut group, leaf, *count)?
+        for column in columns {
+            match column.ok_or_else(broken)?? {
+                CompleteColumn::Same { value, count, leaves: own } => {
+                    for leaf in leaves.by_ref().take(own) {
+                        value.append_to(&mut group, leaf, count)?;
                     }
-                    ColumnRows::None | ColumnRows::Written => {
-                        writer.close()?.append_to_row_group(&mut group)?;
+                }
+                CompleteColumn::Chunks(chunks) => {
+                    for (chunk, _) in chunks.into_iter().zip(&mut leaves) {
+                        chunk.append_to_row_group(&mut group)?;
                     }
                 }
             }
@@ -143,10 +216,54 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
+/// Returns the error of a file of which a column's encoder panicked.
+fn broken() -> ParquetError {
+    ParquetError::General("a column could not be encoded: the encoder panicked".to_owned())
+}
+
 impl GroupColumn {
+    fn new(encoder: ColumnEncoder) -> Self {
+        Self { queue: Mutex::default(), encoder: Mutex::new(encoder) }
+    }
+
+    fn encoder(&self) -> Result<MutexGuard<'_, ColumnEncoder>, ParquetError> {
+        self.encoder.lock().map_err(|_| broken())
+    }
+
+    /// Adds values to the queue; returns true if the caller must start a task.
+    fn enqueue(&self, values: &ArrayRef, bytes: usize) -> bool {
+        let mut queue = lock(&self.queue);
+        queue.values.push_back((Arc::clone(values), bytes));
+        !std::mem::replace(&mut queue.has_task, true)
+    }
+
+    /// Encodes the values in the queue.
+    fn encode(&self, waiting: &WaitingBytes) {
+        // After a panic of an earlier task, values are only dropped.
+        let mut encoder = self.encoder().ok();
+        while let Some((values, bytes)) = self.next_values() {
+            waiting.fetch_sub(bytes, Ordering::AcqRel);
+            if let Some(encoder) = &mut encoder
+                && encoder.failed.is_none()
+            {
+                encoder.failed = encoder.append(&values).err();
+            }
+        }
+    }
+
+    /// Takes the next values from the queue; if there are none, the task ends.
+    fn next_values(&self) -> Option<(ArrayRef, usize)> {
+        let mut queue = lock(&self.queue);
+        let values = queue.values.pop_front();
+        queue.has_task = values.is_some();
+        values
+    }
+}
+
+impl ColumnEncoder {
     fn new(field: &FieldRef) -> Self {
         let (field, leaves) = (Arc::clone(field), Vec::new());
-        Self { field, leaves, has_pages: false, rows: ColumnRows::None }
+        Self { field, leaves, has_pages: false, rows: ColumnRows::None, failed: None }
     }
 
     fn waiting_bytes(&self) -> usize {
@@ -193,5 +310,14 @@ impl GroupColumn {
         let leaves = compute_leaves(&self.field, values)?;
         let mut pairs = leaves.iter().zip(&mut self.leaves);
         pairs.try_for_each(|(values, leaf)| leaf.write(values))
+    }
+
+    /// Ends the row group.
+    fn complete(self) -> Result<CompleteColumn, ParquetError> {
+        if let ColumnRows::Same { value, count, .. } = self.rows {
+            return Ok(CompleteColumn::Same { value, count, leaves: self.leaves.len() });
+        }
+        let chunks = self.leaves.into_iter().map(ArrowColumnWriter::close);
+        Ok(CompleteColumn::Chunks(chunks.collect::<Result<_, _>>()?))
     }
 }

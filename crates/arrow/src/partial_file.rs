@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use crate::unfinished::{UnfinishedFile, named};
-use crate::{FileFormat, RecordBatch, SchemaRef, TableWriter};
+use crate::{Encoders, FileFormat, RecordBatch, SchemaRef, TableWriter};
 
 /// Size of the write buffer, bytes.
 const OUTPUT_BYTES: usize = 256 << 10;
@@ -29,6 +29,13 @@ impl PartialFile {
         let writer = TableWriter::new(format, out, schema);
         let writer = Some(writer.map_err(|error| named(unfinished.path(), &error))?);
         Ok(Self { writer, unfinished })
+    }
+
+    /// Encodes the columns of a Parquet file on these threads.
+    #[must_use]
+    pub fn encoded_by(mut self, encoders: &Encoders) -> Self {
+        self.writer = self.writer.map(|writer| writer.encoded_by(encoders));
+        self
     }
 
     /// Returns the final name.

@@ -14,6 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
+use crate::encoders::Encoders;
 use crate::encoding::ColumnEncoding;
 use crate::parquet_file::ParquetFile;
 
@@ -69,7 +70,10 @@ impl From<ParquetError> for WriteError {
 }
 
 /// Writes the batches of a table to a file.
-pub struct TableWriter<W: Write + Send>(Output<W>);
+pub struct TableWriter<W: Write + Send> {
+    output: Output<W>,
+    encoders: Encoders,
+}
 
 enum Output<W: Write + Send> {
     /// A Parquet file without rows: the first batch selects its encodings.
@@ -86,7 +90,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// Errors of the output.
     pub fn new(format: FileFormat, out: W, schema: &Arc<Schema>) -> Result<Self, WriteError> {
-        Ok(Self(match format {
+        let output = match format {
             FileFormat::Parquet => Output::Empty(out, Arc::clone(schema)),
             FileFormat::Arrow => {
                 let compression = Some(CompressionType::ZSTD);
@@ -94,15 +98,23 @@ impl<W: Write + Send> TableWriter<W> {
                 let writer = FileWriter::try_new_with_options(out, schema, options)?;
                 Output::Arrow(Box::new(writer))
             }
-        }))
+        };
+        Ok(Self { output, encoders: Encoders::default() })
+    }
+
+    /// Encodes the columns of a Parquet file on these threads.
+    #[must_use]
+    pub fn encoded_by(self, encoders: &Encoders) -> Self {
+        Self { encoders: encoders.clone(), ..self }
     }
 
     /// Starts a Parquet file, with encodings selected by these rows.
     fn begin(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
-        self.0 = match std::mem::replace(&mut self.0, Output::Failed) {
+        self.output = match std::mem::replace(&mut self.output, Output::Failed) {
             Output::Empty(out, schema) => {
                 check_types(&schema, batch)?;
-                let file = ParquetFile::new(out, schema, properties(batch)?)?;
+                let file =
+                    ParquetFile::new(out, schema, properties(batch)?, self.encoders.clone())?;
                 Output::Parquet(Box::new(file))
             }
             begun => begun,
@@ -116,7 +128,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Errors of the output.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.begin(batch)?;
-        match &mut self.0 {
+        match &mut self.output {
             Output::Parquet(writer) => writer.write(batch)?,
             Output::Arrow(writer) => writer.write(batch)?,
             Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
@@ -126,7 +138,7 @@ impl<W: Write + Send> TableWriter<W> {
 
     /// Returns the bytes of rows held in memory until a row group is complete.
     pub fn waiting_bytes(&self) -> usize {
-        match &self.0 {
+        match &self.output {
             Output::Parquet(file) => file.waiting_bytes(),
             _ => 0,
         }
@@ -137,7 +149,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// Errors of the output.
     pub fn flush(&mut self) -> Result<(), WriteError> {
-        match &mut self.0 {
+        match &mut self.output {
             Output::Parquet(writer) => writer.flush()?,
             Output::Arrow(writer) => writer.flush()?,
             Output::Empty(..) => {}
@@ -153,7 +165,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Errors of the output.
     pub fn add_metadata(&mut self, key: &str, value: &str) -> Result<(), WriteError> {
         self.begin_empty()?;
-        match &mut self.0 {
+        match &mut self.output {
             Output::Parquet(file) => file.add_metadata(key, value),
             Output::Arrow(writer) => writer.write_metadata(key, value),
             Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),
@@ -163,7 +175,7 @@ impl<W: Write + Send> TableWriter<W> {
 
     /// Starts a Parquet file that has no rows.
     fn begin_empty(&mut self) -> Result<(), WriteError> {
-        if let Output::Empty(_, schema) = &self.0 {
+        if let Output::Empty(_, schema) = &self.output {
             let nothing = RecordBatch::new_empty(Arc::clone(schema));
             self.begin(&nothing)?;
         }
@@ -176,7 +188,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Errors of the output; the file is not readable then.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.begin_empty()?;
-        Ok(match self.0 {
+        Ok(match self.output {
             Output::Parquet(file) => file.finish()?,
             Output::Arrow(writer) => writer.into_inner()?,
             Output::Empty(..) | Output::Failed => return Err(WriteError::failed()),

@@ -14,7 +14,9 @@ use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use tickwire_arrow::{ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter};
+use tickwire_arrow::{
+    Encoders, ErrorsBuilder, FileFormat, LostData, Table, TableBuilder, TableWriter,
+};
 use tickwire_exchange::{CmeShape, Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, ResetPolicy};
 use tickwire_text::Header;
@@ -391,4 +393,67 @@ fn lists_without_an_entry_are_read_back() {
             assert!(!is_short || nulls == Some(group.num_rows() as u64), "{nulls:?}");
         }
     }
+}
+
+#[test]
+fn encoders_change_no_byte() {
+    // Many batches, row groups that end within a batch, and constant, null and list columns.
+    let batches = batches();
+    let feed: Vec<_> = (0..40).map(|index| batches[index % 2].clone()).collect();
+    let (group, odd) = (1 << 20, |column: usize| column % 2 == 1);
+    let constant = vec![constants(group - 9, true, |_| false), constants(90, true, odd)];
+    let lists: Vec<_> = ["null", "full", "empty"]
+        .map(|kind| RecordBatch::try_from_iter_with_nullable([("a", lists(kind, 3_000), true)]))
+        .map(Result::unwrap)
+        .to_vec();
+    for batches in [feed, constant, lists] {
+        let [expected, found, others] = [0, 1, 3].map(|threads| {
+            let encoders = Encoders::new(threads);
+            let schema = batches[0].schema_ref();
+            let writer = TableWriter::new(FileFormat::Parquet, Vec::new(), schema).unwrap();
+            let mut writer = writer.encoded_by(&encoders);
+            let mut sizes = Vec::new();
+            for (index, batch) in batches.iter().enumerate() {
+                writer.write(batch).unwrap();
+                match index % 8 {
+                    3 => sizes.push(writer.waiting_bytes()),
+                    7 => writer.flush().unwrap(),
+                    _ => {}
+                }
+            }
+            writer.add_metadata("key", "value").unwrap();
+            (writer.finish().unwrap(), sizes)
+        });
+        assert!(expected == found && expected == others);
+        let (schema, _) = read(expected.0);
+        assert_eq!(schema.metadata().get("key").map(String::as_str), Some("value"));
+    }
+}
+
+#[test]
+fn files_share_encoders_and_report_their_errors() {
+    let batches = batches();
+    let encoders = Encoders::new(2);
+    let files = std::thread::scope(|scope| {
+        let write = || {
+            let schema = batches[0].schema_ref();
+            let writer = TableWriter::new(FileFormat::Parquet, Vec::new(), schema).unwrap();
+            let mut writer = writer.encoded_by(&encoders);
+            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            writer.finish().unwrap()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(write)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(files.iter().all(|file| *file == files[0]));
+
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, false)]));
+    let text = RecordBatch::try_new(schema.clone(), vec![Arc::new(StringArray::from(vec!["x"]))]);
+    let column: ArrayRef = Arc::new(Int32Array::from(vec![7]));
+    let number = RecordBatch::try_from_iter([("a", column)]).unwrap();
+    let writer = TableWriter::new(FileFormat::Parquet, Vec::new(), &schema).unwrap();
+    let mut writer = writer.encoded_by(&encoders);
+    writer.write(&text.unwrap()).unwrap();
+    let written = writer.write(&number).and_then(|()| writer.flush());
+    assert!(written.is_err() || writer.finish().is_err());
 }

@@ -23,18 +23,24 @@ impl Progress {
         Self::of_bytes(path, BYTES_MIN)
     }
 
+    /// A bar for all of these files together.
+    #[cfg(feature = "columns")]
+    pub fn of_all(paths: &[&Path]) -> Self {
+        Self::of_len(paths.iter().map(|path| len_of(path)).sum(), BYTES_MIN)
+    }
+
     /// A bar for this file whatever its length, because it is read slowly.
     pub fn of_slow(path: &Path) -> Self {
         Self::of_bytes(path, 1)
     }
 
     fn of_bytes(path: &Path, bytes_min: u64) -> Self {
-        if files::is_standard(path) || !std::io::stderr().is_terminal() {
-            return Self { bar: None };
-        }
-        let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        if len < bytes_min {
-            return Self { bar: None };
+        if files::is_standard(path) { Self::none() } else { Self::of_len(len_of(path), bytes_min) }
+    }
+
+    fn of_len(len: u64, bytes_min: u64) -> Self {
+        if len < bytes_min || !std::io::stderr().is_terminal() {
+            return Self::none();
         }
         Self::styled(len, "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left")
     }
@@ -80,6 +86,10 @@ impl Progress {
             None => tell!("{line}"),
         }
     }
+}
+
+fn len_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 /// An input whose bytes a bar counts.

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{directory, file, tickwire, u32be};
+use support::{directory, file, shared, tickwire, u32be};
 
 const XML: &str = r#"<templates>
 <template name="Tick" id="1"><uInt32 name="Price"/></template>
@@ -720,4 +720,71 @@ fn decimals_are_the_nearest_floating_point_numbers_on_request() {
     assert_eq!(values("Px"), [Some(10.01), Some(5.0), Some(-7000.0), Some(0.3)]);
     assert_eq!(values("Fixed"), [Some(10.01), Some(0.05), Some(-0.07), Some(0.03)]);
     assert_eq!(values("Last"), [None, None, None, Some(0.03)]);
+}
+
+/// Capture, folder of the template file, framing.
+const CORPORA: [(&str, &str, &str); 10] = [
+    ("cme_2012/cme_2012_sampleMD", "cme_2012", "cme"),
+    ("cme_like/cme30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel11_30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel9_30000", "cme_like", "none,reset=packet"),
+    ("cqg_2024/cqg_2024_fastlib", "cqg_2024", "cqg"),
+    ("moex_forts/moex_forts_2013.increment_a", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.increment_b", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.snapshot", "moex_forts", "moex-forts"),
+    ("oci_complex/oci_complex30000", "oci_complex", "none"),
+    ("simple/simple30000", "simple", "none,reset=packet"),
+];
+
+/// The files of an export with their bytes, and its status.
+fn exported(command: &str, out: &Path) -> (i32, Vec<(PathBuf, Vec<u8>)>) {
+    let _ = std::fs::remove_dir_all(out);
+    let run = tickwire(&format!("{command} -q -o {}", out.display()));
+    assert!(run.status < 2, "{command}: {}", run.err);
+    let file = |path: PathBuf| {
+        let bytes = std::fs::read(&path).expect("a file");
+        (path.strip_prefix(out).expect("below").to_owned(), bytes)
+    };
+    let files: Vec<_> = files_in(out).into_iter().map(file).collect();
+    assert!(files.len() > 1, "{command}");
+    (run.status, files)
+}
+
+#[test]
+fn threads_change_no_byte() {
+    let d = directory("export_threads");
+    let name = |name: &str| d.join(name).display().to_string();
+    let (feed, templates) = (name("f.bin"), name("t.xml"));
+    let generated = tickwire(&format!(
+        "generate complex -n 20000 --force -o {feed} --write-templates {templates}"
+    ));
+    assert_eq!(generated.status, 0, "{}", generated.err);
+    let feed = format!("export {feed} -t {templates}");
+    let mut commands = vec![
+        // Dictionaries that last from packet to packet; otherwise packets do not decode, and errors have many rows.
+        format!("{feed} --reset never"),
+        format!("{feed} --reset packet"),
+        format!("{feed} --reset never --partition date"),
+        format!("{feed} --reset never --format arrow"),
+    ];
+    let trace = name("trace.bin");
+    let generated = tickwire(&format!("opra generate --messages 20000 --force -o {trace}"));
+    assert_eq!(generated.status, 0, "{}", generated.err);
+    commands.push(format!("export --opra {trace}"));
+    for (capture, folder, framing) in CORPORA {
+        let capture = shared(&format!("corpus/{capture}.bin"));
+        let templates = shared(&format!("corpus/{folder}/templates.xml"));
+        if let (Some(capture), Some(templates)) = (capture, templates) {
+            commands.push(format!(
+                "export {} -t {} --framing {framing} --input-format u32be",
+                capture.display(),
+                templates.display()
+            ));
+        }
+    }
+    for command in commands {
+        let [one, several] = ["1", "4"]
+            .map(|threads| exported(&format!("{command} --threads {threads}"), &d.join("out")));
+        assert!(one == several, "{command}");
+    }
 }

@@ -220,9 +220,12 @@ fn random(seed: u32) -> impl FnMut() -> u32 {
 
 #[test]
 fn directories() {
-    for (name, more) in
-        [("parquet", ""), ("arrow", "--format arrow"), ("partitions", "--partition security")]
-    {
+    for (name, more) in [
+        ("parquet", ""),
+        ("threads", "--threads 3"),
+        ("arrow", "--format arrow"),
+        ("partitions", "--partition security"),
+    ] {
         let command = format!("export a.bin b.bin -t t.xml --reset packet -q -o OUT {more}");
         let case = Case::new(name, &command, "out", Some("--resume"));
         captures(&case);

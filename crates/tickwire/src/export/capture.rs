@@ -1,6 +1,7 @@
 //! Exporting one capture.
 
 use super::digest::InputDigest;
+use super::directory::ExportTerminal;
 use super::names::text_of;
 use super::table_files::{TableFiles, Target};
 use super::tables::{SharedTables, Tables};
@@ -11,7 +12,6 @@ use crate::failure::Failure;
 use crate::files;
 use crate::options::{CaptureArgs, DecoderArgs, InputArgs, reset_policy};
 use crate::packet_range::PacketRange;
-use crate::progress::Progress;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,12 +109,10 @@ impl Job<'_> {
         &self,
         capture: &Path,
         target: Target,
-        shows_progress: bool,
+        terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
         let state = State::of(capture)?;
-        let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
-        let digest = InputDigest::open(capture, &target, &progress)?;
-        drop(progress);
+        let digest = InputDigest::open(capture, &target)?;
         let is_file = matches!(target, Target::File { .. });
         let files = TableFiles::new(target, self.table.metadata.clone(), digest.known());
         let mut tables = Tables::new(&self.program, &self.table, files);
@@ -130,7 +128,7 @@ impl Job<'_> {
         let on_lost = Box::new(move |lost_data: &LostData| lost.note_lost(lost_data));
         let output = Box::new(tables.clone());
         let (digest, counts) =
-            self.decode(capture, &state, Some(digest), output, Some(on_lost), shows_progress)?;
+            self.decode(capture, &state, Some(digest), output, Some(on_lost), terminal)?;
         let digest = digest.unwrap_or_default();
         let finished = tables.finish(&digest)?;
         finished.unfit_shown.iter().for_each(|line| tell!("{}: {line}", counts.name));
@@ -160,11 +158,11 @@ impl Job<'_> {
         &self,
         capture: &Path,
         file: TextFile,
-        shows_progress: bool,
+        terminal: &ExportTerminal,
     ) -> Result<bool, Failure> {
         let state = State::of(capture)?;
         let writer = file.writer(&self.program, &self.selection)?;
-        let (_, counts) = self.decode(capture, &state, None, writer, None, shows_progress)?;
+        let (_, counts) = self.decode(capture, &state, None, writer, None, terminal)?;
         file.publish()?;
         Ok(counts.is_flawed || counts.is_none_selected)
     }
@@ -177,17 +175,17 @@ impl Job<'_> {
         digest: Option<InputDigest>,
         output: Box<dyn MessageWriter>,
         on_lost: Option<Box<OnLost>>,
-        shows_progress: bool,
+        terminal: &ExportTerminal,
     ) -> Result<(Option<String>, Counts), Failure> {
         let name = files::name_of(capture);
         let input = InputArgs::of(capture, self.capture);
-        let progress = if shows_progress { Progress::of(capture) } else { Progress::none() };
+        let progress = &terminal.progress;
         let reader = match &digest {
-            Some(digest) => input.open_from(Box::new(digest.reader()?), &progress)?,
-            None => input.open(&progress)?,
+            Some(digest) => input.open_from(Box::new(digest.reader()?), progress)?,
+            None => input.open(progress)?,
         };
         let options = self.decoder.checked_options(reset_policy(&self.framing), &self.program)?;
-        let mut report = Report::new(&name, &progress, options.limits);
+        let mut report = Report::new(&name, progress, options.limits);
         if let Some(on_lost) = on_lost {
             report = report.on_lost(Box::new(move |place, error| {
                 on_lost(&LostData {
@@ -227,7 +225,7 @@ impl Job<'_> {
                 "the capture changed while it was read: export it again when it is complete",
             );
         }
-        run.finish(!shows_progress);
+        run.finish(terminal.quiet);
         let counts = &run.report.counts;
         let (packets, messages) = (counts.packets, counts.messages);
         let is_flawed = run.report.is_flawed();

@@ -1,7 +1,7 @@
 //! Selection and output of an export.
 
 use super::capture::{Exported, Job, State};
-use super::directory::{Directory, Export};
+use super::directory::{Directory, Export, ExportTerminal};
 use super::manifest::Again;
 use super::table_files::Target;
 use super::text::TextFile;
@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tickwire_arrow::{
-    Decimals, FileFormat, PartitionKey, Partitioning, Rows, SchemaRef, Table, TableOptions,
+    Decimals, Encoders, FileFormat, PartitionKey, Partitioning, Rows, SchemaRef, Table,
+    TableOptions,
 };
 use tickwire_fast::{CompileOptions, Program};
 use tickwire_feed::counted;
@@ -132,7 +133,7 @@ pub struct ExportArgs {
     /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
-    /// Export this many captures of a directory in parallel; 0 is one per core.
+    /// Threads; 0 is one per core. Each exports a capture; those without one encode columns of Parquet files.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
     /// Print nothing but errors.
@@ -249,11 +250,14 @@ impl ExportArgs {
         if TextFile::is_one(&self.output) {
             let capture = self.checked_file()?;
             let text = TextFile::create(&self.output)?;
-            let is_flawed = job.export_text(capture, text, !self.quiet)?;
+            let is_flawed =
+                job.export_text(capture, text, &ExportTerminal::new(&[capture], self.quiet))?;
             return Ok(Outcome::flawed_if(is_flawed));
         }
         let templates = job.selection.templates(&job.program);
-        let export = |capture: &Path, target, shows| job.export(capture, target, shows);
+        let export = |capture: &Path, target, terminal: &ExportTerminal| {
+            job.export(capture, target, terminal)
+        };
         if self.is_to_file() {
             return self.to_file("template", templates.len(), &export);
         }
@@ -316,8 +320,9 @@ impl ExportArgs {
             )));
         }
         let format = self.file_format().unwrap_or(FileFormat::Parquet);
-        let target = Target::File { path: self.output.clone(), format };
-        let exported = export(capture, target, !self.quiet)?;
+        let encoders = Encoders::new(self.threads() - 1);
+        let target = Target::File { path: self.output.clone(), format, encoders };
+        let exported = export(capture, target, &ExportTerminal::new(&[capture], self.quiet))?;
         self.report(&exported);
         Ok(Outcome::flawed_if(exported.is_flawed || exported.is_none_selected))
     }
@@ -327,10 +332,6 @@ impl ExportArgs {
         export: &Export<'_>,
         settings: Value,
     ) -> Result<Outcome, Failure> {
-        let threads = match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(THREADS_MAX),
-        };
         let format = match self.format {
             ExportFormat::Parquet => FileFormat::Parquet,
             ExportFormat::Arrow => FileFormat::Arrow,
@@ -340,11 +341,18 @@ impl ExportArgs {
             (_, true) => Again::Force,
             _ => Again::Refused,
         };
-        let shows_progress = !self.quiet && threads == 1;
         let partition = self.keys();
-        let path = &self.output;
-        let directory = Directory { path, format, partition, again, threads, shows_progress };
+        let (path, threads, quiet) = (&self.output, self.threads(), self.quiet);
+        let directory = Directory { path, format, partition, again, threads, quiet };
         directory.export(export, &self.captures, settings, |exported| self.report(exported))
+    }
+
+    /// Number of threads, at least 1.
+    fn threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(THREADS_MAX),
+        }
     }
 
     /// Settings that all files of a directory share: these and `more`.

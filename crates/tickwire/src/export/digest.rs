@@ -3,7 +3,6 @@
 use super::table_files::Target;
 use crate::failure::Failure;
 use crate::files;
-use crate::progress::Progress;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs::File;
@@ -26,12 +25,12 @@ pub struct InputDigest {
 
 impl InputDigest {
     /// Opens a capture whose messages go to a target.
-    pub fn open(path: &Path, target: &Target, progress: &Progress) -> Result<Self, Failure> {
+    pub fn open(path: &Path, target: &Target) -> Result<Self, Failure> {
         let file = files::open_file(path)?;
         let hash = Arc::new(Mutex::new(Some(Sha256::new())));
         let mut digest = Self { path: path.to_owned(), file, hash, known: None };
         if target.needs_metadata_first() {
-            digest.known = Some(digest.of_rest(progress)?);
+            digest.known = Some(digest.of_rest()?);
             digest.file = files::open_file(path)?;
         }
         Ok(digest)
@@ -53,12 +52,12 @@ impl InputDigest {
     pub fn finish(mut self) -> Result<String, Failure> {
         match self.known.take() {
             Some(known) => Ok(known),
-            None => self.of_rest(&Progress::none()),
+            None => self.of_rest(),
         }
     }
 
-    fn of_rest(&self, progress: &Progress) -> Result<String, Failure> {
-        let mut rest = progress.watch(self.reader()?);
+    fn of_rest(&self) -> Result<String, Failure> {
+        let mut rest = self.reader()?;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match rest.read(&mut piece) {

@@ -6,11 +6,12 @@ use super::names::text_of;
 use super::table_files::{InDirectory, Target};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use tickwire_arrow::{FileFormat, PartitionKey};
+use tickwire_arrow::{Encoders, FileFormat, PartitionKey};
 use tickwire_feed::counted;
 
 /// Output directory and its settings.
@@ -21,11 +22,28 @@ pub struct Directory<'a> {
     pub partition: Vec<PartitionKey>,
     pub again: Again,
     pub threads: usize,
-    pub shows_progress: bool,
+    pub quiet: bool,
 }
 
-/// Exports a capture to a target, with or without progress output.
-pub type Export<'j> = dyn Fn(&Path, Target, bool) -> Result<Exported, Failure> + Sync + 'j;
+/// Output on the terminal during an export.
+pub struct ExportTerminal {
+    /// Progress of all captures.
+    pub progress: Progress,
+    /// True if only errors are printed.
+    pub quiet: bool,
+}
+
+/// Exports a capture to a target.
+pub type Export<'j> =
+    dyn Fn(&Path, Target, &ExportTerminal) -> Result<Exported, Failure> + Sync + 'j;
+
+impl ExportTerminal {
+    /// Prints the progress of these captures, unless `quiet`.
+    pub fn new(captures: &[&Path], quiet: bool) -> Self {
+        let progress = if quiet { Progress::none() } else { Progress::of_all(captures) };
+        Self { progress, quiet }
+    }
+}
 
 impl Directory<'_> {
     /// Exports captures. If one fails, the others are still exported.
@@ -103,11 +121,17 @@ impl Directory<'_> {
         left: &[(&Path, String)],
         mut done: impl FnMut(&Path, Result<Exported, Failure>),
     ) {
+        let captures: Vec<&Path> = left.iter().map(|(capture, _)| *capture).collect();
+        let terminal = ExportTerminal::new(&captures, self.quiet);
+        // Threads without a capture of their own encode columns.
+        let exporting = self.threads.min(left.len());
+        let encoders = Encoders::new(self.threads - exporting);
         let next = AtomicUsize::new(0);
         let (sender, results) = mpsc::channel();
         std::thread::scope(|scope| {
-            for _ in 0..self.threads.min(left.len()) {
-                let (sender, next) = (sender.clone(), &next);
+            for _ in 0..exporting {
+                let (sender, next, terminal, encoders) =
+                    (sender.clone(), &next, &terminal, &encoders);
                 scope.spawn(move || {
                     while let Some((capture, name)) = left.get(next.fetch_add(1, Ordering::Relaxed))
                     {
@@ -118,8 +142,9 @@ impl Directory<'_> {
                             // An interrupted run may have left files that the manifest does not list.
                             replaces: self.again != Again::Refused,
                             partition: self.partition.clone(),
+                            encoders: encoders.clone(),
                         });
-                        let exported = export_one(capture, target, self.shows_progress);
+                        let exported = export_one(capture, target, terminal);
                         if sender.send((*capture, exported)).is_err() {
                             return;
                         }

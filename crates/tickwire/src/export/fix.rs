@@ -2,6 +2,7 @@
 
 use super::capture::{Exported, State};
 use super::digest::InputDigest;
+use super::directory::ExportTerminal;
 use super::table_files::{BATCH_ROWS, TableFiles, Target, Written};
 use crate::failure::Failure;
 use crate::files;
@@ -60,16 +61,16 @@ impl FixJob<'_> {
         &self,
         log: &Path,
         target: Target,
-        shows_progress: bool,
+        terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
         let name = files::name_of(log);
         let state = State::of(log)?;
-        let progress = || if shows_progress { Progress::of(log) } else { Progress::none() };
-        let digest = InputDigest::open(log, &target, &progress())?;
+        let progress = &terminal.progress;
+        let digest = InputDigest::open(log, &target)?;
         let mut tables = Tables {
             job: self,
             name: &name,
-            progress: progress(),
+            progress,
             files: TableFiles::new(target, self.metadata.clone(), digest.known()),
             open: HashMap::new(),
             messages: 0,
@@ -132,7 +133,7 @@ impl FixJob<'_> {
 struct Tables<'j> {
     job: &'j FixJob<'j>,
     name: &'j str,
-    progress: Progress,
+    progress: &'j Progress,
     files: TableFiles,
     /// Tables by MsgType; `None` for a type that the dictionary does not have.
     open: HashMap<Vec<u8>, Option<Open>>,

@@ -2,6 +2,7 @@
 
 use super::columns::ExportArgs;
 use super::digest::sha256_of;
+use super::directory::ExportTerminal;
 use super::fix::FixJob;
 use super::names::message_tables;
 use crate::failure::{Failure, Outcome};
@@ -64,7 +65,8 @@ impl ExportArgs {
             msg_types,
             decimals: self.decimals(),
         };
-        let export = |log: &Path, target, shows| job.export(log, target, shows);
+        let export =
+            |log: &Path, target, terminal: &ExportTerminal| job.export(log, target, terminal);
         if self.is_to_file() {
             let count = job.msg_types.as_ref().map_or(0, BTreeSet::len);
             return self.to_file("message type", count, &export);

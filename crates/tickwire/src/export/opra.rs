@@ -3,6 +3,7 @@
 use super::capture::{Exported, State};
 use super::columns::ExportArgs;
 use super::digest::InputDigest;
+use super::directory::ExportTerminal;
 use super::table_files::{BATCH_ROWS, TableFiles, Target};
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -54,7 +55,9 @@ impl ExportArgs {
             fields: self.fields.as_deref(),
             decimals: self.decimals(),
         };
-        let export = |capture: &Path, target, shows| job.export(capture, target, shows);
+        let export = |capture: &Path, target, terminal: &ExportTerminal| {
+            job.export(capture, target, terminal)
+        };
         if self.is_to_file() {
             return self.to_file("category", job.categories.len(), &export);
         }
@@ -99,17 +102,16 @@ impl OpraJob<'_> {
         &self,
         capture: &Path,
         target: Target,
-        shows_progress: bool,
+        terminal: &ExportTerminal,
     ) -> Result<Exported, Failure> {
         let name = files::name_of(capture);
         let state = State::of(capture)?;
-        let progress = || if shows_progress { Progress::of(capture) } else { Progress::none() };
-        let digest = InputDigest::open(capture, &target, &progress())?;
-        let progress = progress();
+        let progress = &terminal.progress;
+        let digest = InputDigest::open(capture, &target)?;
         let mut tables = Tables {
             job: self,
             name: &name,
-            progress: &progress,
+            progress,
             is_file: matches!(target, Target::File { .. }),
             files: TableFiles::new(target, Vec::new(), digest.known()),
             open: Vec::new(),

@@ -7,8 +7,8 @@ use std::io;
 use std::path::PathBuf;
 use tickwire_arrow::unfinished::named;
 use tickwire_arrow::{
-    ErrorsBuilder, FileFormat, LostData, PartialFile, PartitionKey, Partitioning, RecordBatch,
-    SchemaRef, joined,
+    Encoders, ErrorsBuilder, FileFormat, LostData, PartialFile, PartitionKey, Partitioning,
+    RecordBatch, SchemaRef, batch_bytes, joined,
 };
 
 /// Rows per batch: as many as fit in the CPU caches.
@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 128 << 20;
 #[derive(Clone, Debug)]
 pub enum Target {
     /// One file with the rows of one table.
-    File { path: PathBuf, format: FileFormat },
+    File { path: PathBuf, format: FileFormat, encoders: Encoders },
     /// A directory per table, with files of this name, and a directory of errors.
     Directory(InDirectory),
 }
@@ -38,6 +38,7 @@ pub struct InDirectory {
     pub replaces: bool,
     /// Partition keys of the rows.
     pub partition: Vec<PartitionKey>,
+    pub encoders: Encoders,
 }
 
 impl Target {
@@ -68,6 +69,9 @@ pub struct TableFiles {
     /// Metadata that is added to the schema of every table.
     metadata: Vec<(String, String)>,
     tables: Vec<TableFile>,
+    /// Bytes that the tables kept in memory when their sizes were last summed, and bytes of rows since then.
+    measured: usize,
+    unmeasured: usize,
     errors: ErrorsBuilder,
     lost: u64,
     /// Index of the table of errors.
@@ -106,7 +110,16 @@ impl TableFiles {
         metadata.push(("tickwire.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
         metadata.extend(digest.map(|digest| (DIGEST.to_owned(), digest.to_owned())));
         let errors = ErrorsBuilder::new();
-        Self { target, metadata, tables: Vec::new(), errors, lost: 0, errors_table: None }
+        Self {
+            target,
+            metadata,
+            tables: Vec::new(),
+            measured: 0,
+            unmeasured: 0,
+            errors,
+            lost: 0,
+            errors_table: None,
+        }
     }
 
     pub const fn target(&self) -> &Target {
@@ -117,8 +130,9 @@ impl TableFiles {
     pub fn begin(&mut self, name: &str, schema: &SchemaRef) -> io::Result<usize> {
         let schema = self.described(schema);
         let (rows_to, below) = match &self.target {
-            Target::File { path, format } => {
-                (RowsTo::File(PartialFile::create(path.clone(), *format, &schema)?), Vec::new())
+            Target::File { path, format, encoders } => {
+                let file = PartialFile::create(path.clone(), *format, &schema)?;
+                (RowsTo::File(file.encoded_by(encoders)), Vec::new())
             }
             Target::Directory(to) if to.partition.is_empty() || name == ERRORS => {
                 let below = format!("{name}/{}.{}", to.name, to.format.suffix());
@@ -149,19 +163,24 @@ impl TableFiles {
             RowsTo::File(file) => file.write(batch)?,
             RowsTo::Partitions(partitions) => partitions.push(batch),
         }
-        self.bound_memory()
+        self.unmeasured += batch_bytes(batch);
+        // Encoded rows are not larger. Their size is known only after the encoders are done.
+        if self.measured + self.unmeasured > WAITING_BYTES_MAX {
+            self.bound_memory()
+        } else {
+            Ok(())
+        }
     }
 
     /// Flushes the largest table until the buffered rows are within the limit.
     fn bound_memory(&mut self) -> io::Result<()> {
         loop {
-            let waiting = || self.tables.iter().map(TableFile::waiting_bytes);
-            let (total, largest) = (waiting().sum::<usize>(), waiting().max().unwrap_or_default());
-            if total <= WAITING_BYTES_MAX {
+            let sizes: Vec<usize> = self.tables.iter().map(TableFile::waiting_bytes).collect();
+            (self.measured, self.unmeasured) = (sizes.iter().sum(), 0);
+            let largest = sizes.iter().zip(&mut self.tables).max_by_key(|(size, _)| **size);
+            let Some((_, largest)) = largest.filter(|_| self.measured > WAITING_BYTES_MAX) else {
                 return Ok(());
-            }
-            let largest = self.tables.iter_mut().find(|table| table.waiting_bytes() == largest);
-            let Some(largest) = largest else { return Ok(()) };
+            };
             largest.flush(&self.target)?;
         }
     }
@@ -227,7 +246,7 @@ impl InDirectory {
             let exists = "it exists but is not in the manifest: replace it with --force";
             return Err(named(&path, &exists));
         }
-        PartialFile::create(path, self.format, schema)
+        Ok(PartialFile::create(path, self.format, schema)?.encoded_by(&self.encoders))
     }
 }
 
@@ -264,7 +283,7 @@ impl Partitions {
     }
 
     fn push(&mut self, batch: &RecordBatch) {
-        self.waiting_bytes += batch.get_array_memory_size();
+        self.waiting_bytes += batch_bytes(batch);
         self.waiting.push(batch.clone());
     }
 
