@@ -54,38 +54,95 @@ impl EventCounters {
 pub enum LogLimit {
     /// The first this many: equal in every run over the same captures.
     First(u32),
-    /// One per second of the monotonic clock.
+    /// One per second of the monotonic clock. Of the resets and changes of state held back, the latest
+    /// is logged once the second is over.
     #[default]
     OneASecond,
 }
 
-/// Log state of one kind of fault.
-#[derive(Clone, Copy, Debug, Default)]
+/// Log state of one kind of message.
+#[derive(Debug, Default)]
 struct Kind {
     throttle: Throttle,
     logged: u32,
+    /// The latest text held back, of kinds whose last text must be logged.
+    latest: Option<String>,
 }
 
-/// A sink that passes everything on, counts market events, and logs gaps, resets and faults.
+impl Kind {
+    /// Returns the number of texts held back before, if this one may be logged.
+    fn pass(&mut self, limit: LogLimit, now_ns: u64) -> Option<u64> {
+        match limit {
+            LogLimit::OneASecond => self.throttle.pass(now_ns),
+            LogLimit::First(max) => {
+                self.logged = self.logged.saturating_add(1);
+                (self.logged <= max).then_some(0)
+            }
+        }
+    }
+
+    /// Returns the latest text held back and the number of those before it, if it may be logged.
+    fn take_held_back(&mut self, now_ns: u64) -> Option<(u64, String)> {
+        self.latest.as_ref()?;
+        let held_back = self.throttle.pass_held_back(now_ns)?;
+        self.latest.take().map(|text| (held_back - 1, text))
+    }
+}
+
+/// The kinds of messages, each with a limit of its own.
+#[derive(Debug, Default)]
+struct Kinds {
+    gaps: Kind,
+    faults: Kind,
+    differing: Kind,
+    resets: Kind,
+    silence: Kind,
+    /// Silence of lines A and B.
+    line_silence: [Kind; 2],
+    /// Trust in lines A and B.
+    line_trust: [Kind; 2],
+}
+
+impl Kinds {
+    fn of_line(&mut self, event: &LineEvent) -> &mut Kind {
+        match event {
+            LineEvent::Differing { .. } => &mut self.differing,
+            LineEvent::PutAside { line, .. } | LineEvent::Resumed { line } => {
+                &mut self.line_trust[line.index()]
+            }
+            LineEvent::Silent { line, .. } | LineEvent::Heard { line, .. } => {
+                &mut self.line_silence[line.index()]
+            }
+        }
+    }
+
+    /// Returns the kinds whose last text must be logged.
+    fn states(&mut self) -> impl Iterator<Item = &mut Kind> {
+        let Self { resets, silence, line_silence, line_trust, .. } = self;
+        [resets, silence].into_iter().chain(line_silence).chain(line_trust)
+    }
+}
+
+/// A sink that passes everything on, counts market events, and logs gaps, resets, faults and changes of
+/// state: silence, and trust in lines.
+///
+/// While it runs, call [`write_held_back`](Self::write_held_back) at least once a second, and
+/// [`finish`](Self::finish) at the end.
 #[derive(Debug)]
 pub struct Logged<S> {
     inner: S,
     limit: LogLimit,
     /// Name of the channel, as a prefix of each text.
     channel: Option<String>,
-    gaps: Kind,
-    resets: Kind,
-    faults: Kind,
-    lines: Kind,
+    kinds: Kinds,
     events: EventCounters,
 }
 
 impl<S> Logged<S> {
     /// Creates a sink around `inner`.
     pub fn new(inner: S) -> Self {
-        let (gaps, resets, faults, lines) = Default::default();
-        let (limit, channel, events) = Default::default();
-        Self { inner, limit, channel, gaps, resets, faults, lines, events }
+        let (limit, channel, kinds, events) = Default::default();
+        Self { inner, limit, channel, kinds, events }
     }
 
     /// Sets how much is logged.
@@ -115,34 +172,52 @@ impl<S> Logged<S> {
         &mut self.inner
     }
 
-    /// Returns the inner sink.
-    pub fn into_inner(self) -> S {
+    /// Returns the inner sink, after [`finish`](Self::finish).
+    pub fn into_inner(mut self) -> S {
+        self.finish();
         self.inner
     }
 
-    fn warn(&mut self, kind: fn(&mut Self) -> &mut Kind, text: impl Display) {
-        let limit = self.limit;
-        let kind = kind(self);
-        let held_back = match limit {
-            LogLimit::OneASecond => kind.throttle.pass(monotonic_ns()),
-            LogLimit::First(max) => {
-                kind.logged = kind.logged.saturating_add(1);
-                (kind.logged <= max).then_some(0)
-            }
-        };
-        let Some(held_back) = held_back else { return };
-        let is_last = limit == LogLimit::First(kind.logged);
-        let separator = if self.channel.is_some() { ": " } else { "" };
-        let channel = self.channel.as_deref().unwrap_or_default();
-        match held_back {
-            0 => tracing::warn!("{channel}{separator}{text}"),
-            held_back => tracing::warn!(held_back, "{channel}{separator}{text}"),
+    /// Logs the latest reset and changes of state that were held back, if the limit allows it at `now_ns`.
+    pub fn write_held_back(&mut self, now_ns: u64) {
+        let Self { kinds, channel, .. } = self;
+        for (held_back, text) in kinds.states().filter_map(|kind| kind.take_held_back(now_ns)) {
+            write(channel.as_deref(), held_back, text);
         }
-        if is_last {
-            tracing::warn!(
-                "{channel}{separator}further messages of this kind are counted, not logged"
-            );
+    }
+
+    /// Logs the latest reset and changes of state that are held back, whatever the limit, and begins
+    /// all limits anew.
+    pub fn finish(&mut self) {
+        self.write_held_back(u64::MAX);
+        self.kinds = Kinds::default();
+    }
+
+    fn warn(&mut self, kind: impl FnOnce(&mut Kinds) -> &mut Kind, text: impl Display) {
+        let kind = kind(&mut self.kinds);
+        let Some(held_back) = kind.pass(self.limit, monotonic_ns()) else { return };
+        write(self.channel.as_deref(), held_back, text);
+        if self.limit == LogLimit::First(kind.logged) {
+            let text = "further messages of this kind are counted, not logged";
+            write(self.channel.as_deref(), 0, text);
         }
+    }
+
+    /// Warns of a reset or a change of state. If the text is held back, it is kept until the next one.
+    fn warn_of_state(&mut self, kind: impl Fn(&mut Kinds) -> &mut Kind, text: impl Display) {
+        self.warn(&kind, &text);
+        let kind = kind(&mut self.kinds);
+        kind.latest = kind.throttle.is_holding_back().then(|| text.to_string());
+    }
+}
+
+/// Logs a text with the name of its channel as a prefix, if there are several.
+fn write(channel: Option<&str>, held_back: u64, text: impl Display) {
+    let separator = if channel.is_some() { ": " } else { "" };
+    let channel = channel.unwrap_or_default();
+    match held_back {
+        0 => tracing::warn!("{channel}{separator}{text}"),
+        held_back => tracing::warn!(held_back, "{channel}{separator}{text}"),
     }
 }
 
@@ -165,8 +240,7 @@ impl DifferingWatch {
     /// Compares the counters of lines A and B, at most once per second, and logs changes.
     pub fn observe(&mut self, now_ns: u64, lines: impl FnOnce() -> [LineCounters; 2]) {
         if let Some(text) = self.poll(now_ns, lines) {
-            let separator = if self.channel.is_some() { ": " } else { "" };
-            tracing::warn!("{}{separator}{text}", self.channel.as_deref().unwrap_or_default());
+            write(self.channel.as_deref(), 0, text);
         }
     }
 
@@ -216,12 +290,16 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
 
     fn handle_gap(&mut self, gap: Gap) {
         let Gap { first, count } = gap;
-        self.warn(|log| &mut log.gaps, format_args!("{count} lost from sequence number {first}"));
+        self.warn(
+            |kinds| &mut kinds.gaps,
+            format_args!("{count} lost from sequence number {first}"),
+        );
         self.inner.handle_gap(gap);
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
-        self.warn(|log| &mut log.resets, format_args!("sequence numbers restart at {seq_num}"));
+        let text = format_args!("sequence numbers restart at {seq_num}");
+        self.warn_of_state(|kinds| &mut kinds.resets, text);
         self.inner.handle_reset(seq_num);
     }
 
@@ -246,21 +324,22 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     fn handle_silence(&mut self, is_silent: bool, since_ns: u64) {
         let text =
             if is_silent { "the channel is silent" } else { "the channel is no longer silent" };
-        self.warn(|log| &mut log.resets, text);
+        self.warn_of_state(|kinds| &mut kinds.silence, text);
         self.inner.handle_silence(is_silent, since_ns);
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
         // Live, single differing copies are only counted; `DifferingWatch` reports them.
-        let is_watched = self.limit == LogLimit::OneASecond;
-        if !is_watched || !matches!(event, LineEvent::Differing { .. }) {
-            self.warn(|log| &mut log.lines, event);
+        match event {
+            LineEvent::Differing { .. } if self.limit == LogLimit::OneASecond => {}
+            LineEvent::Differing { .. } => self.warn(|kinds| kinds.of_line(event), event),
+            _ => self.warn_of_state(|kinds| kinds.of_line(event), event),
         }
         self.inner.handle_line(event);
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {
-        self.warn(|log| &mut log.faults, fault);
+        self.warn(|kinds| &mut kinds.faults, fault);
         self.inner.handle_fault(fault);
     }
 }
@@ -268,6 +347,92 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::{Debug, Write as _};
+    use std::sync::{Arc, Mutex};
+    use tracing::field::{Field, Visit};
+    use tracing::span;
+
+    /// The lines of a log.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    /// Text of an event: its message, then other fields.
+    #[derive(Default)]
+    struct EventText(String);
+
+    impl Visit for EventText {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            let name = field.name();
+            if name == "message" {
+                self.0 = format!("{value:?}{}", self.0);
+            } else {
+                write!(self.0, " {name}={value:?}").expect("a string takes everything");
+            }
+        }
+    }
+
+    impl tracing::Subscriber for Log {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            let mut text = EventText::default();
+            event.record(&mut text);
+            self.0.lock().expect("no panic holds it").push(text.0);
+        }
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    /// Returns the lines that `work` logs.
+    fn lines_of(work: impl FnOnce()) -> Vec<String> {
+        let log = Log::default();
+        tracing::subscriber::with_default(log.clone(), work);
+        let mut lines = log.0.lock().expect("no panic holds it");
+        std::mem::take(&mut *lines)
+    }
+
+    #[test]
+    fn the_last_change_of_each_state_is_logged() {
+        let mut logged = Logged::new(Counting::default());
+        let (line, since_ns) = (Line::B, Some(0));
+        let lines = lines_of(|| {
+            logged.handle_silence(true, 0);
+            logged.handle_silence(false, 0);
+            logged.handle_reset(1);
+            logged.handle_line(&LineEvent::Silent { line: Line::A, since_ns, at_ns: 1 });
+            logged.handle_line(&LineEvent::Silent { line, since_ns, at_ns: 1 });
+            logged.handle_line(&LineEvent::Heard { line, at_ns: 1 });
+            logged.write_held_back(monotonic_ns());
+        });
+        let silent = |line| {
+            format!("line {line} is silent: packets missing on the other line are not waited for")
+        };
+        let expected =
+            ["the channel is silent", "sequence numbers restart at 1", &silent("A"), &silent("B")];
+        assert_eq!(lines, expected);
+        let lines = lines_of(|| {
+            logged.write_held_back(monotonic_ns() + SECOND_NS);
+            logged.write_held_back(monotonic_ns() + 2 * SECOND_NS);
+        });
+        assert_eq!(lines, ["the channel is no longer silent", "line B sends again"]);
+    }
+
+    #[test]
+    fn what_is_held_back_is_logged_at_the_end() {
+        let lines = lines_of(|| {
+            let mut logged = Logged::new(Counting::default());
+            (1..=4).for_each(|seq_num| logged.handle_reset(seq_num));
+            logged.into_inner();
+        });
+        let restarts = |seq_num| format!("sequence numbers restart at {seq_num}");
+        assert_eq!(lines, [restarts(1), format!("{} held_back=2", restarts(4))]);
+    }
 
     #[derive(Default)]
     struct Counting {

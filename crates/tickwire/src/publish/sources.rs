@@ -130,6 +130,7 @@ fn lines(
             observed.set();
         }
         let [channel] = reception.channels_mut() else { return };
+        channel.handler.sink.write_held_back(moment.now_ns);
         let is_due = |tap: &mut Tap| tap.is_due(moment.now_ns);
         let is_monitor_due = channel.handler.sink.inner_mut().tap_mut().is_some_and(is_due);
         if is_monitor_due {

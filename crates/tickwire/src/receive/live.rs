@@ -76,6 +76,7 @@ impl Session<'_> {
         for Loop { reception, watched, .. } in &mut loops {
             for (channel, watched) in reception.channels_mut().iter_mut().zip(watched) {
                 let FeedChannel { handler, sink, .. } = channel;
+                sink.finish();
                 shown = shown.and(sink.inner_mut().finish(handler.view().recovery));
                 watched.described.warn_of_doubt(&handler.first_packets().take());
                 watched.finish();
@@ -250,6 +251,7 @@ impl<'s> Watched<'s> {
             self.awaits_stamps = false;
             warn_without_stamps(channel);
         }
+        channel.sink.write_held_back(now_ns);
         let sink = channel.sink.inner_mut();
         sink.counting_mut().observe(now_ns, is_idle, packets);
         if is_idle {
