@@ -36,7 +36,7 @@ const check = (what, value, limit) => {
 };
 
 function size() {
-  const names = ["index.html", "style.css", "icon.svg", "built/page.js"];
+  const names = ["index.html", "style.css", "icon.svg", "icon-not-ready.svg", "built/page.js"];
   const files = names.map((name) => readFileSync(fileURLToPath(new URL(`../page/${name}`, import.meta.url))));
   const sum = (of) => files.reduce((all, file) => all + of(file).length, 0);
   const compressed = sum((file) => gzipSync(file, { level: 9 }));

@@ -449,6 +449,7 @@ try {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.waitForSelector("[data-session]");
     assert.equal(await page.title(), "● not ready · test · FIX · Tickwire");
+    assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/assets/icon-not-ready.svg");
     assert.ok((await page.locator("#process").textContent()).endsWith("up 2 d 12 h"));
     await page.waitForSelector("text=Not ready: futures: 98 books are stale; A-LONG");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);

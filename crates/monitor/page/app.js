@@ -148,7 +148,7 @@ function add({ name, second }) {
   return isNew;
 }
 
-/** Says why the process is not ready, below the header. The line stays for a while: a process that changes often would move the page. */
+/** Says why the process is not ready, below the header and by the icon of the tab. Both stay for a while: a process that changes often would move the page. */
 function tellReasons(reasons) {
   const line = element("reasons");
   if (reasons.length) notReadyAt = performance.now();
@@ -157,6 +157,9 @@ function tellReasons(reasons) {
   line.title = reasons.join("\n");
   className(line, reasons.length ? "" : "quiet");
   line.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+  const icon = line.hidden ? "/assets/icon.svg" : "/assets/icon-not-ready.svg";
+  const tab = document.querySelector("link[rel=icon]");
+  if (tab.getAttribute("href") !== icon) tab.setAttribute("href", icon);
 }
 
 /** The title of the tab: which process and view, and whether it is ready. */

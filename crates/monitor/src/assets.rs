@@ -11,11 +11,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, content type and content of each file.
-pub(crate) const ASSETS: [(&str, &str, &str); 4] = [
+pub(crate) const ASSETS: [(&str, &str, &str); 5] = [
     ("index.html", HTML, include_str!("../page/index.html")),
     ("style.css", CSS, include_str!("../page/style.css")),
     ("icon.svg", SVG, include_str!("../page/icon.svg")),
     ("page.js", SCRIPT, include_str!("../page/built/page.js")),
+    ("icon-not-ready.svg", SVG, include_str!("../page/icon-not-ready.svg")),
 ];
 
 fn find(wanted: &str) -> Response {

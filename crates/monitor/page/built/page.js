@@ -2385,6 +2385,9 @@ function tellReasons(reasons) {
   line3.title = reasons.join("\n");
   className(line3, reasons.length ? "" : "quiet");
   line3.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+  const icon = line3.hidden ? "/assets/icon.svg" : "/assets/icon-not-ready.svg";
+  const tab = document.querySelector("link[rel=icon]");
+  if (tab.getAttribute("href") !== icon) tab.setAttribute("href", icon);
 }
 function entitle() {
   const { command, not_ready: reasons } = app.state.process;

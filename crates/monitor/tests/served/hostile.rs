@@ -74,7 +74,7 @@ fn no_path_leads_out_of_the_page() {
         assert!((400..500).contains(&answer.status), "{path}: {}", answer.status);
         assert!(!answer.body.contains("root:") && !answer.body.contains("[package]"), "{path}");
     }
-    for name in ["index.html", "page.js", "style.css", "icon.svg"] {
+    for name in ["index.html", "page.js", "style.css", "icon.svg", "icon-not-ready.svg"] {
         assert_eq!(get(address, &format!("/assets/{name}")).status, 200, "{name}");
     }
 }
