@@ -83,7 +83,8 @@ pub enum LineEvent {
     },
     /// A line has sent nothing for twice
     /// [`silent_after_ns`](super::ArbiterOptions::silent_after_ns), while the other line has sent
-    /// packets. Packets that are missing on the other line are no longer waited for.
+    /// packets. If both were silent, the time counts once from the first packet of the other line.
+    /// Packets that are missing on the other line are no longer waited for.
     Silent {
         /// The line.
         line: Line,
@@ -177,6 +178,8 @@ pub(super) struct LineState {
     pub(super) is_put_aside: bool,
     /// Arrival time of its last packet.
     pub(super) last_received_ns: Option<u64>,
+    /// Arrival time of its first packet after a pause of at least `silent_after_ns`.
+    pub(super) resumed_ns: u64,
     /// True if it was reported as silent and has sent nothing since.
     pub(super) is_silent: bool,
     pub(super) pauses: Pauses,

@@ -414,8 +414,12 @@ impl Arbiter {
         let now_ns = self.now_ns;
         let state = &mut self.states[line.index()];
         let last_ns = state.last_received_ns.replace(now_ns);
-        if let Some(last_ns) = last_ns {
-            state.pauses.take(now_ns.saturating_sub(last_ns));
+        let pause_ns = last_ns.map(|last_ns| now_ns.saturating_sub(last_ns));
+        if let Some(pause_ns) = pause_ns {
+            state.pauses.take(pause_ns);
+        }
+        if pause_ns.is_none_or(|pause_ns| pause_ns >= self.options.silent_after_ns) {
+            state.resumed_ns = now_ns;
         }
         if !state.is_trusted {
             self.note_alone(&arrival, last_ns.is_none());

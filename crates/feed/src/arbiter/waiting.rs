@@ -21,16 +21,19 @@ impl Arbiter {
     }
 
     /// Returns the time at which a line is reported as silent: after twice the time after which it
-    /// counts as silent, because packets of an idle channel are about that time apart. `None` if
-    /// it is reported already, or if the other line is not heard meanwhile: the silence of all
-    /// lines is that of the channel.
+    /// counts as silent, because packets of an idle channel are about that time apart. After a
+    /// silence of both lines, the other line may send a moment earlier: the time then counts once
+    /// from its first packet. `None` if it is reported already, or if the other line is not heard
+    /// meanwhile: the silence of all lines is that of the channel.
     fn silence_reported_at_ns(&self, line: Line) -> Option<u64> {
         if self.states[line.index()].is_silent || self.options.lines != [true; 2] {
             return None;
         }
         let silent_ns = self.silent_at_ns(line)?;
-        let is_other_heard = self.last_received_ns(line.other()).is_some_and(|ns| ns >= silent_ns);
-        is_other_heard.then(|| silent_ns.saturating_add(self.options.silent_after_ns))
+        let other = &self.states[line.other().index()];
+        let is_other_heard = other.last_received_ns.is_some_and(|ns| ns >= silent_ns);
+        let since_ns = silent_ns.max(other.resumed_ns);
+        is_other_heard.then(|| since_ns.saturating_add(self.options.silent_after_ns))
     }
 
     fn note_silent_lines(&mut self) {
@@ -238,6 +241,7 @@ impl Arbiter {
         let limit = |ns: &mut u64| *ns = (*ns).min(now_ns);
         self.started_ns.iter_mut().for_each(limit);
         self.states.iter_mut().filter_map(|state| state.last_received_ns.as_mut()).for_each(limit);
+        self.states.iter_mut().for_each(|state| limit(&mut state.resumed_ns));
         self.states.iter_mut().for_each(|state| limit(&mut state.left_ns));
         self.states.iter_mut().for_each(|state| limit(&mut state.entered_ns));
         self.states

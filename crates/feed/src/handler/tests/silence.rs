@@ -121,6 +121,19 @@ fn a_line_that_falls_silent_while_the_other_sends_is_reported_and_its_return_too
     }
     assert_eq!(sink.0, []);
 
+    // Both lines return from a common silence, one a moment earlier. A line that does not return is reported.
+    let mut both = of_lines([true; 2]);
+    let mut sink = Lines::default();
+    for ns in [10, 5_000, 9_000] {
+        packet(&mut both, ns, A, &mut sink);
+        packet(&mut both, ns + 3, B, &mut sink);
+    }
+    packet(&mut both, 15_000, A, &mut sink);
+    assert_eq!((&sink.0[..], both.poll_timeout()), (&[][..], Some(15_500)));
+    packet(&mut both, 15_600, A, &mut sink);
+    let silent = LineEvent::Silent { line: Line::B, since_ns: Some(9_003), at_ns: 15_500 };
+    assert_eq!(sink.0, [silent]);
+
     // The silence of a single line is that of its channel.
     let mut single = of_lines([true, false]);
     let mut sink = Lines::default();
