@@ -75,13 +75,15 @@ async function compareProcesses(processes) {
       command: of.error ? of.address : `${of.command} ${of.version}`,
       channels: of.channels.map(({ name, status }) => `${name}: ${format.words(status)}`).join(", "),
       messages_per_second: sum("messages_per_second", format.rate),
+      recent_gaps: sum("recent_gaps", format.count),
+      receive_delay_p99_ns: of.channels.length ? format.ns(Math.max(...of.channels.map((channel) => channel.receive_delay_p99_ns))) : "",
       declared_gaps: sum("declared_gaps", format.count),
-      stale: sum("stale", format.count),
+      stale_books: sum("stale_books", format.count),
       sessions: of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "",
       uptime_ms: of.error ? "" : format.span(of.uptime_ms),
     };
     for (const cell of row.querySelectorAll("[data-process-metric]")) add(`${of.name} ${cell.dataset.processMetric}`, cell, wanted[cell.dataset.processMetric]);
-    add(`${of.name} state`, row.querySelector(".pill"), of.error ? "no answer" : of.not_ready.length ? "not ready" : "ready");
+    add(`${of.name} state`, row.querySelector(".pill"), of.error ? "no answer" : of.not_ready.length ? "not ready" : of.warnings.length ? "warning" : "ready");
   }
   for (const cell of document.querySelectorAll("[data-topic-of]")) {
     const name = cell.closest("[data-topic]").dataset.topic;

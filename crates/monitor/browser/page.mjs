@@ -536,21 +536,26 @@ try {
   });
 
   await test("one page is over several processes", async () => {
-    const up = { name: "feed-a", address: "127.0.0.1:1", error: null, command: "receive", version: "0", pid: 1, uptime_ms: 1000, not_ready: ["feed: 2 books are stale"], channels: [{ name: "feed", status: "live", messages_per_second: 5, declared_gaps: 1, missing_seq_nums: 1, fresh: 1, stale: 2 }], sessions: 0, logged_on: 0, bus: null };
+    const line = (name, status, lost) => ({ line: name, status, lost_percent: lost });
+    const feed = { name: "feed", status: "live", is_ready: false, lines: [line("a", "alive", 1.5), line("b", "silent", 20)], messages_per_second: 5, declared_gaps: 9, recent_gaps: 3, recent_failed_packets: 0, stale_books: 2, receive_delay_p99_ns: 1_500_000 };
+    const up = { name: "feed-a", address: "127.0.0.1:1", error: null, level: "not_ready", command: "receive", version: "0", pid: 1, uptime_ms: 1000, not_ready: ["feed: 2 books are stale"], warnings: ["feed: line B is silent"], channels: [feed, { ...feed, name: "more", lines: [line("a", "alive", null), line("b", "alive", 0)] }], sessions: 0, logged_on: 0, bus: null };
+    const gone = (name) => ({ name, address: "127.0.0.1:2", error: "connection refused", level: "no_answer", not_ready: [], warnings: [], channels: [] });
     const topic = { name: "Quote", samples: 1234, samples_per_second: 5, matched: 2, backlog_samples: 7 };
     const bus = { role: "publisher", transport: "DDS", status: "live", late_joiners: 3, topics: [topic, { ...topic, name: "New", samples: 0 }] };
     const reading = { ...bus, role: "subscriber", transport: "shared memory", topics: [{ ...topic, samples: 99, backlog_samples: null }] };
-    const publisher = { ...up, name: "publisher", channels: [], bus };
-    api.processes = [up, publisher, { ...publisher, name: "subscriber", bus: reading }, { name: "orders", address: "127.0.0.1:2", error: "connection refused", not_ready: [], channels: [] }];
+    const publisher = { ...up, name: "publisher", level: "ready", not_ready: [], warnings: [], channels: [], bus };
+    api.processes = [up, publisher, { ...publisher, name: "subscriber", bus: reading }, gone("orders")];
     const page = await open();
-    await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale"');
+    await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale; feed: line B is silent"');
+    assert.deepEqual(await page.locator('[data-process="feed-a"] .tag').evaluateAll((tags) => tags.map((tag) => [tag.textContent, tag.className])), [["A 1.5 % lost", "tag warn"], ["B 1 of 2 silent", "tag bad"]]);
+    assert.deepEqual(await page.locator('[data-process="feed-a"] .num').allTextContents(), ["6", "4", "10.0", "1.50 ms", "18"]);
     await page.waitForSelector('[data-process="orders"] >> text="no answer"');
     const cells = await page.locator("[data-topic=Quote] td").allTextContents();
     assert.deepEqual(cells.map((text) => text.replace("–", "")), ["1,2345.0/s, matched 2, backlog 7", "995.0/s, matched 2, backlog "]);
     assert.equal(await page.locator("[data-topic=New]").count(), 0);
     await page.waitForSelector('[data-bus=publisher] >> text="late joiners: 3"');
     // A process that goes keeps its column.
-    api.processes = [up, { name: "publisher", address: "127.0.0.1:3", error: "connection refused", not_ready: [], channels: [] }, ...api.processes.slice(2)];
+    api.processes = [up, gone("publisher"), ...api.processes.slice(2)];
     await page.waitForSelector('[data-bus=publisher] >> text="no answer"');
     assert.equal(await page.locator("[data-topic=Quote] td").count(), 2);
     await page.getByRole("link", { name: "feed-a" }).click();

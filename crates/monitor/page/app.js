@@ -263,10 +263,10 @@ async function begin() {
     return;
   }
   element("tabs").hidden = true;
-  overview(root, (isLive, notReady) => {
+  overview(root, (isLive, notReady, warnings) => {
     tell(isLive);
-    text(element("ready"), notReady ? `${notReady} not ready` : "all ready");
-    className(element("ready"), notReady ? "pill warn" : "pill good");
+    text(element("ready"), notReady ? `${notReady} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
+    className(element("ready"), `pill ${notReady ? "bad" : warnings ? "warn" : "good"}`);
   });
 }
 begin();

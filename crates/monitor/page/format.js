@@ -9,6 +9,9 @@ export const count = (number) => (number == null ? "–" : WHOLE.format(number))
 /** A rate: whole from 100 on. */
 export const rate = (number) => (number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number));
 
+/** A percentage. */
+export const percent = (number) => `${ONE.format(number)} %`;
+
 function scaled(value, units, base) {
   let at = 0;
   while (value >= base && at < units.length - 1) {

@@ -15,24 +15,63 @@ export function chooser(all) {
   return select;
 }
 
+/** Percentage of lost sequence numbers from which a line is marked. */
+const LOST_PERCENT_WARN = 1;
+const LEVELS = { no_answer: ["bad", "no answer"], not_ready: ["bad", "not ready"], warning: ["warn", "warning"], ready: ["good", "ready"] };
+
+/** Lines A and B of all channels of a process: how many are not alive, and the highest loss. */
+function linesOf(channels) {
+  const lines = channels.flatMap((channel) => channel.lines.map((line) => ({ ...line, channel: channel.name })));
+  return ["a", "b"].map((letter) => lines.filter(({ line }) => line === letter)).filter((of) => of.length).map((of) => {
+    const letter = of[0].line.toUpperCase();
+    const down = of.filter(({ status }) => status !== "alive");
+    const lost = Math.max(...of.map(({ lost_percent: percent }) => percent ?? 0));
+    const count = of.length > 1 ? `${down.length} of ${of.length} ` : "";
+    return {
+      letter,
+      level: down.length ? "bad" : lost >= LOST_PERCENT_WARN ? "warn" : "good",
+      text: down.length ? `${letter} ${count}${format.words(down[0].status)}` : lost > 0 ? `${letter} ${format.percent(lost)} lost` : `${letter} alive`,
+      why: of.map(({ channel, status, lost_percent: percent }) => `${channel}: ${format.words(status)}${percent ? `, ${format.percent(percent)} lost in the last minute` : ""}`).join("\n"),
+    };
+  });
+}
+
+function lineTag() {
+  const element = h("span", { class: "tag" });
+  element.update = ({ level, text: shown, why }) => {
+    text(element, shown);
+    className(element, `tag ${level}`);
+    element.title = why;
+  };
+  return element;
+}
+
 function row({ name }) {
-  const [command, channels, rate, gaps, stale, sessions, up] = ["command", "channels", "messages_per_second", "declared_gaps", "stale", "sessions", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
-  for (const cell of [rate, gaps, stale]) cell.className = "num";
+  const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
+  const [recent, stale, rate, p99] = numbers;
+  const [sessions, channels, command, up] = ["sessions", "channels", "command", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
+  const gaps = h("td", { class: "num", "data-process-metric": "declared_gaps" });
   const badge = h("span", { class: "pill" });
-  const why = h("span", { class: "quiet" });
-  const element = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate, gaps, stale, sessions, up);
+  const why = h("div", { class: "quiet why" });
+  const lines = h("td", { class: "tags" });
+  const element = h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), h("td", { class: "state" }, badge, why), lines, numbers, sessions, gaps, channels, command, up);
   element.update = (of) => {
-    const reasons = of.error ? [of.error] : of.not_ready;
-    text(badge, of.error ? "no answer" : reasons.length ? "not ready" : "ready");
-    className(badge, of.error ? "pill bad" : reasons.length ? "pill warn" : "pill good");
-    text(why, reasons.slice(0, 2).join("; "));
+    const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
+    const [level, word] = LEVELS[of.level];
+    text(badge, word);
+    className(badge, `pill ${level}`);
+    text(why, reasons.join("; "));
     why.title = reasons.join("\n");
+    keyed(lines, linesOf(of.channels), ({ letter }) => letter, lineTag);
     text(command, of.error ? of.address : `${of.command} ${of.version}`);
     text(channels, of.channels.map((channel) => `${channel.name}: ${format.words(channel.status)}`).join(", "));
     const sum = (member) => of.channels.reduce((sum, channel) => sum + channel[member], 0);
-    text(rate, of.channels.length ? format.rate(sum("messages_per_second")) : "");
-    text(gaps, of.channels.length ? format.count(sum("declared_gaps")) : "");
-    text(stale, of.channels.length ? format.count(sum("stale")) : "");
+    const ofChannels = (cell, shown) => text(cell, of.channels.length ? shown() : "");
+    ofChannels(rate, () => format.rate(sum("messages_per_second")));
+    ofChannels(recent, () => format.count(sum("recent_gaps")));
+    ofChannels(gaps, () => format.count(sum("declared_gaps")));
+    ofChannels(stale, () => format.count(sum("stale_books")));
+    ofChannels(p99, () => format.ns(Math.max(...of.channels.map((channel) => channel.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
     text(up, of.error ? "" : format.span(of.uptime_ms));
   };
@@ -123,9 +162,9 @@ export function topicsOfAll() {
   return element;
 }
 
-/** Shows all processes in `root`; `tell` hears whether they are heard of, and how many are not ready. */
+/** Shows all processes in `root`; `tell` hears whether they are heard of, and how many are not ready or have warnings. */
 export function overview(root, tell) {
-  const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  const all = table(["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"], { class: "processes" });
   const topics = topicsCard();
   root.replaceChildren(h("section", { class: "card" }, h("h2", {}, "Processes"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)), topics);
@@ -134,9 +173,10 @@ export function overview(root, tell) {
       const known = await processes();
       keyed(all.body, known, ({ name }) => name, row);
       topics.update(known);
-      tell(true, known.filter((of) => of.error || of.not_ready.length).length);
+      const count = (...levels) => known.filter(({ level }) => levels.includes(level)).length;
+      tell(true, count("no_answer", "not_ready"), count("warning"));
     } catch {
-      tell(false, 0);
+      tell(false, 0, 0);
     }
     setTimeout(look, EVERY_MS);
   };

@@ -449,7 +449,9 @@ impl Channel {
                 is_ready: false,
                 lines: Vec::new(),
                 messages_per_second: 0.0,
+                declared_gaps: 0,
                 recent_gaps: 0,
+                recent_failed_packets: 0,
                 stale_books: 0,
                 receive_delay_p99_ns: 0,
             };
@@ -474,7 +476,9 @@ impl Channel {
             status,
             lines: lines.iter().zip(&counts.lines).filter_map(line).collect(),
             messages_per_second: self.rates.per_second(|mark| mark.messages),
+            declared_gaps: now.gaps,
             recent_gaps: now.gaps.saturating_sub(before.gaps),
+            recent_failed_packets: now.failed.saturating_sub(before.failed),
             stale_books,
             receive_delay_p99_ns: recent
                 .iter()

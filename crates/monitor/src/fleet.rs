@@ -151,42 +151,45 @@ impl Fleet {
 /// Returns the summary of one process.
 async fn summary_of(name: &str, target: &MonitorTarget) -> Value {
     let address = target.address.to_string();
-    match target.get("/api/v1/state").await {
-        Ok(state) => {
-            let channel = |channel: &Value| {
-                let stale = channel["books"]["stale"].as_object();
-                let stale: u64 =
-                    stale.into_iter().flat_map(|of| of.values()).filter_map(Value::as_u64).sum();
-                json!({
-                    "name": channel["name"],
-                    "status": channel["status"],
-                    "messages_per_second": channel["messages_per_second"],
-                    "declared_gaps": channel["declared_gaps"],
-                    "missing_seq_nums": channel["missing_seq_nums"],
-                    "fresh": channel["books"]["fresh"],
-                    "stale": stale,
-                })
-            };
+    match target.get("/api/v1/summary").await {
+        Ok(summary) => {
             let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-            let sessions = list(&state["fix"]["sessions"]);
+            let sessions = list(&summary["sessions"]);
             let logged_on = sessions.iter().filter(|of| of["state"] == "logged_on").count();
+            let process = &summary["state"]["process"];
+            let (not_ready, warnings) = (list(&process["not_ready"]), list(&process["warnings"]));
+            let level = match (not_ready.is_empty(), warnings.is_empty()) {
+                (false, _) => "not_ready",
+                (true, false) => "warning",
+                (true, true) => "ready",
+            };
             json!({
                 "name": name,
                 "address": address,
                 "error": null,
-                "command": state["process"]["command"],
-                "version": state["process"]["version"],
-                "pid": state["process"]["pid"],
-                "uptime_ms": state["process"]["uptime_ms"],
-                "not_ready": state["process"]["not_ready"],
-                "channels": list(&state["channels"]).iter().map(channel).collect::<Vec<_>>(),
+                "level": level,
+                "command": process["command"],
+                "version": process["version"],
+                "pid": process["pid"],
+                "uptime_ms": process["uptime_ms"],
+                "not_ready": not_ready,
+                "warnings": warnings,
+                "channels": list(&summary["channels"]),
                 "sessions": sessions.len(),
                 "logged_on": logged_on,
-                "bus": bus_of(&state["bus"]),
+                "bus": bus_of(&summary["state"]["bus"]),
             })
         }
         Err(error) => {
-            json!({"name": name, "address": address, "error": error.to_string(), "not_ready": [], "channels": []})
+            json!({
+                "name": name,
+                "address": address,
+                "error": error.to_string(),
+                "level": "no_answer",
+                "not_ready": [],
+                "warnings": [],
+                "channels": [],
+            })
         }
     }
 }

@@ -65,6 +65,7 @@ impl MonitorBuilder {
             pid: std::process::id(),
             uptime_ms: 0,
             not_ready: Vec::new(),
+            warnings: Vec::new(),
         };
         Self {
             process,
@@ -257,34 +258,34 @@ impl Shared {
 
     pub(crate) fn state_of(&self, version: u64) -> State {
         let now_ns = monotonic_ns();
-        let channels: Vec<ChannelState> =
-            self.channels().iter().map(|channel| channel.state(now_ns)).collect();
-        let fix = self.fix.as_ref().map(|panel| panel());
-        let reason = |channel: &ChannelState| {
-            let stale = channel.books.stale.values().sum();
-            not_ready(&channel.name, channel.status, stale)
+        let (summaries, channels): (Vec<_>, Vec<_>) = {
+            let all = self.channels();
+            all.iter().map(|channel| (channel.summary(now_ns), channel.state(now_ns))).unzip()
         };
-        let not_ready = channels.iter().filter_map(reason).collect();
-        self.state_with(version, now_ns, not_ready, channels, fix)
+        let fix = self.fix.as_ref().map(|panel| panel());
+        self.state_with(version, now_ns, &summaries, channels, fix)
     }
 
-    /// Returns the state with these channels and sessions. `not_ready` has the reasons why channels are not ready.
+    /// Returns the state with these channels and sessions. `summaries` has all channels.
     fn state_with(
         &self,
         version: u64,
         now_ns: u64,
-        mut not_ready: Vec<String>,
+        summaries: &[ChannelSummary],
         channels: Vec<ChannelState>,
         fix: Option<serde_json::Value>,
     ) -> State {
         let uptime_ms = self.begun.elapsed().as_millis() as u64;
         let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
+        let reason = |of: &ChannelSummary| not_ready(&of.name, of.status, of.stale_books);
+        let mut not_ready: Vec<String> = summaries.iter().filter_map(reason).collect();
         not_ready.extend(bus.iter().flat_map(bus::not_ready));
         not_ready.extend(fix.iter().flat_map(fix::not_ready));
+        let warnings = summaries.iter().flat_map(ChannelSummary::warnings).collect();
         State {
             version,
             at_ms: unix_time().as_millis() as u64,
-            process: Process { uptime_ms, not_ready, ..self.process.clone() },
+            process: Process { uptime_ms, not_ready, warnings, ..self.process.clone() },
             channels,
             fix,
             bus,
@@ -302,12 +303,10 @@ impl Shared {
             let details = all.iter().filter(is_wanted).map(|channel| channel.state(now_ns));
             (all.iter().map(|channel| channel.summary(now_ns)).collect(), details.collect())
         };
-        let reason = |of: &ChannelSummary| not_ready(&of.name, of.status, of.stale_books);
-        let not_ready = summaries.iter().filter_map(reason).collect();
         let fix = self.fix.as_ref().map(|panel| panel());
         let sessions = fix.as_ref().map(sessions_of).unwrap_or_default();
         let sessions = sessions.iter().map(SessionSummary::new).collect();
-        let mut state = self.state_with(version, now_ns, not_ready, channels, fix);
+        let mut state = self.state_with(version, now_ns, &summaries, channels, fix);
         if let Some(fix) = &mut state.fix {
             query.retain_sessions(fix);
         }

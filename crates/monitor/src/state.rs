@@ -42,6 +42,8 @@ pub struct Process {
     pub uptime_ms: u64,
     /// Reasons why the process is not ready; empty if it is.
     pub not_ready: Vec<String>,
+    /// Faults that leave its data right but need attention, such as a silent line beside one that delivers.
+    pub warnings: Vec<String>,
 }
 
 /// One channel of a feed.

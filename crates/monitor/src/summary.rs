@@ -8,6 +8,8 @@ use crate::state::{LineState, State};
 
 /// Most channels, and most sessions, with details in one summary.
 pub(crate) const DETAILS_MAX: usize = 4;
+/// A line that has lost this percentage of the recent sequence numbers gets a warning.
+const LOST_PERCENT_WARN: f64 = 1.0;
 
 /// All channels and sessions in short, and the details of some.
 #[derive(Debug, Serialize)]
@@ -27,11 +29,45 @@ pub(crate) struct ChannelSummary {
     /// The lines of the incremental feed.
     pub(crate) lines: Vec<LineSummary>,
     pub(crate) messages_per_second: f64,
+    /// Gaps declared.
+    pub(crate) declared_gaps: u64,
     /// Gaps declared recently.
     pub(crate) recent_gaps: u64,
+    /// Recent packets in which a message could not be decoded.
+    pub(crate) recent_failed_packets: u64,
     pub(crate) stale_books: u64,
     /// The highest p99, of all recent seconds, of the time from the kernel to the handler.
     pub(crate) receive_delay_p99_ns: u64,
+}
+
+impl ChannelSummary {
+    /// Returns what needs attention although the channel is live.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let name = &self.name;
+        if self.status != "live" {
+            return Vec::new();
+        }
+        let of_line = |line: &LineSummary| {
+            let fault = match (line.status, line.lost_percent) {
+                ("silent", _) => "is silent".to_owned(),
+                ("waiting", _) => "has received no packet".to_owned(),
+                ("put_aside", _) => "is put aside: it differs from the other one".to_owned(),
+                (_, Some(lost)) if lost >= LOST_PERCENT_WARN => {
+                    format!("has lost {lost:.1} % in the last minute")
+                }
+                _ => return None,
+            };
+            Some(format!("{name}: line {} {fault}", line.line.to_uppercase()))
+        };
+        let mut warnings: Vec<String> = self.lines.iter().filter_map(of_line).collect();
+        let counts =
+            [(self.recent_gaps, "gap"), (self.recent_failed_packets, "undecodable packet")];
+        for (count, noun) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            let plural = if count == 1 { "" } else { "s" };
+            warnings.push(format!("{name}: {count} {noun}{plural} in the last minute"));
+        }
+        warnings
+    }
 }
 
 /// A line in short.

@@ -544,11 +544,16 @@ impl App {
             process["pid"],
             span(&process["uptime_ms"]),
         );
-        let reasons: Vec<&str> =
-            list(&process["not_ready"]).iter().filter_map(Value::as_str).collect();
-        let ready = match reasons.is_empty() {
-            true => Span::styled("ready", Color::Green),
-            false => Span::styled(format!("not ready: {}", reasons.join("; ")), Color::Yellow),
+        let joined = |member: &str| {
+            let texts: Vec<&str> =
+                list(&process[member]).iter().filter_map(Value::as_str).collect();
+            texts.join("; ")
+        };
+        let (not_ready, warnings) = (joined("not_ready"), joined("warnings"));
+        let ready = match (not_ready.as_str(), warnings.as_str()) {
+            ("", "") => Span::styled("ready", Color::Green),
+            ("", warnings) => Span::styled(format!("ready; {warnings}"), Color::Yellow),
+            (not_ready, _) => Span::styled(format!("not ready: {not_ready}"), Color::Red),
         };
         Line::from_iter([Span::raw(about), ready])
     }

@@ -178,13 +178,13 @@ fn a_sender_has_its_lines_and_how_late_it_is() {
 fn processes() -> Value {
     let topic = |name: &str, samples: u64| json!({"name": name, "samples": samples, "samples_per_second": 5.0, "matched": 1, "backlog_samples": null});
     let bus = |role: &str, transport: &str, samples: u64| json!({"role": role, "transport": transport, "status": "live", "late_joiners": 0, "topics": [topic("Quote", samples), topic("New", 0)]});
-    let channel = json!({"name": "feed", "status": "live", "messages_per_second": 12.5, "declared_gaps": 7, "missing_seq_nums": 9, "fresh": 1, "stale": 2});
-    let process = |name: &str, channels: Value, bus: Value| json!({"name": name, "address": "127.0.0.1:1", "error": null, "command": "receive", "version": "0", "pid": 1, "uptime_ms": 61000, "not_ready": [], "channels": channels, "sessions": 2, "logged_on": 1, "bus": bus});
+    let channel = json!({"name": "feed", "status": "live", "messages_per_second": 12.5, "declared_gaps": 7, "stale_books": 2});
+    let process = |name: &str, level: &str, channels: Value, bus: Value| json!({"name": name, "address": "127.0.0.1:1", "error": null, "level": level, "command": "receive", "version": "0", "pid": 1, "uptime_ms": 61000, "not_ready": [], "warnings": if level == "warning" { vec!["feed: line B is silent"] } else { vec![] }, "channels": channels, "sessions": 2, "logged_on": 1, "bus": bus});
     json!({"processes": [
-        process("feed", json!([channel]), Value::Null),
-        process("writer", json!([]), bus("publisher", "DDS", 1234)),
-        process("reader", json!([]), bus("subscriber", "shared memory", 999)),
-        {"name": "gone", "address": "127.0.0.1:2", "error": "connection refused", "not_ready": [], "channels": []},
+        process("feed", "warning", json!([channel]), Value::Null),
+        process("writer", "ready", json!([]), bus("publisher", "DDS", 1234)),
+        process("reader", "ready", json!([]), bus("subscriber", "shared memory", 999)),
+        {"name": "gone", "address": "127.0.0.1:2", "error": "connection refused", "level": "no_answer", "not_ready": [], "warnings": [], "channels": []},
     ]})
 }
 
@@ -195,7 +195,9 @@ fn a_monitor_of_several_lists_its_processes_and_each_can_be_opened() {
     let lines = screen(&app, 160);
     line_with(&lines, "4 processes at 127.0.0.1:9100");
     let row = line_with(&lines, "12.5");
-    assert!(row.contains("feed") && row.contains("ready") && row.contains("1 of 2"), "{row}");
+    for wanted in ["feed", "warning", "1 of 2", "feed: line B is silent"] {
+        assert!(row.contains(wanted), "{row}");
+    }
     assert!(line_with(&lines, "no answer").contains("connection refused"));
     // Topics of both transports beside each other; nobody has written the other topic.
     let row = line_with(&lines, "Quote");

@@ -262,6 +262,7 @@ __export(format_exports, {
   clock: () => clock,
   count: () => count,
   ns: () => ns,
+  percent: () => percent,
   rate: () => rate,
   span: () => span,
   words: () => words
@@ -270,6 +271,7 @@ var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 var ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
 var count = (number) => number == null ? "–" : WHOLE.format(number);
 var rate = (number) => number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number);
+var percent = (number) => `${ONE.format(number)} %`;
 function scaled(value, units, base2) {
   let at = 0;
   while (value >= base2 && at < units.length - 1) {
@@ -840,24 +842,58 @@ function chooser(all) {
   );
   return select;
 }
+var LOST_PERCENT_WARN = 1;
+var LEVELS = { no_answer: ["bad", "no answer"], not_ready: ["bad", "not ready"], warning: ["warn", "warning"], ready: ["good", "ready"] };
+function linesOf(channels) {
+  const lines = channels.flatMap((channel2) => channel2.lines.map((line3) => ({ ...line3, channel: channel2.name })));
+  return ["a", "b"].map((letter) => lines.filter(({ line: line3 }) => line3 === letter)).filter((of) => of.length).map((of) => {
+    const letter = of[0].line.toUpperCase();
+    const down = of.filter(({ status }) => status !== "alive");
+    const lost = Math.max(...of.map(({ lost_percent: percent2 }) => percent2 ?? 0));
+    const count3 = of.length > 1 ? `${down.length} of ${of.length} ` : "";
+    return {
+      letter,
+      level: down.length ? "bad" : lost >= LOST_PERCENT_WARN ? "warn" : "good",
+      text: down.length ? `${letter} ${count3}${words(down[0].status)}` : lost > 0 ? `${letter} ${percent(lost)} lost` : `${letter} alive`,
+      why: of.map(({ channel: channel2, status, lost_percent: percent2 }) => `${channel2}: ${words(status)}${percent2 ? `, ${percent(percent2)} lost in the last minute` : ""}`).join("\n")
+    };
+  });
+}
+function lineTag() {
+  const element2 = h("span", { class: "tag" });
+  element2.update = ({ level, text: shown3, why }) => {
+    text(element2, shown3);
+    className(element2, `tag ${level}`);
+    element2.title = why;
+  };
+  return element2;
+}
 function row2({ name }) {
-  const [command, channels, rate2, gaps, stale, sessions, up] = ["command", "channels", "messages_per_second", "declared_gaps", "stale", "sessions", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
-  for (const cell2 of [rate2, gaps, stale]) cell2.className = "num";
+  const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
+  const [recent, stale, rate2, p99] = numbers;
+  const [sessions, channels, command, up] = ["sessions", "channels", "command", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
+  const gaps = h("td", { class: "num", "data-process-metric": "declared_gaps" });
   const badge = h("span", { class: "pill" });
-  const why = h("span", { class: "quiet" });
-  const element2 = h("tr", { "data-process": name }, h("td", {}, h("a", { href: address(name) }, name)), h("td", {}, badge, " ", why), command, channels, rate2, gaps, stale, sessions, up);
+  const why = h("div", { class: "quiet why" });
+  const lines = h("td", { class: "tags" });
+  const element2 = h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), h("td", { class: "state" }, badge, why), lines, numbers, sessions, gaps, channels, command, up);
   element2.update = (of) => {
-    const reasons = of.error ? [of.error] : of.not_ready;
-    text(badge, of.error ? "no answer" : reasons.length ? "not ready" : "ready");
-    className(badge, of.error ? "pill bad" : reasons.length ? "pill warn" : "pill good");
-    text(why, reasons.slice(0, 2).join("; "));
+    const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
+    const [level, word] = LEVELS[of.level];
+    text(badge, word);
+    className(badge, `pill ${level}`);
+    text(why, reasons.join("; "));
     why.title = reasons.join("\n");
+    keyed(lines, linesOf(of.channels), ({ letter }) => letter, lineTag);
     text(command, of.error ? of.address : `${of.command} ${of.version}`);
     text(channels, of.channels.map((channel2) => `${channel2.name}: ${words(channel2.status)}`).join(", "));
     const sum2 = (member) => of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0);
-    text(rate2, of.channels.length ? rate(sum2("messages_per_second")) : "");
-    text(gaps, of.channels.length ? count(sum2("declared_gaps")) : "");
-    text(stale, of.channels.length ? count(sum2("stale")) : "");
+    const ofChannels = (cell2, shown3) => text(cell2, of.channels.length ? shown3() : "");
+    ofChannels(rate2, () => rate(sum2("messages_per_second")));
+    ofChannels(recent, () => count(sum2("recent_gaps")));
+    ofChannels(gaps, () => count(sum2("declared_gaps")));
+    ofChannels(stale, () => count(sum2("stale_books")));
+    ofChannels(p99, () => ns(Math.max(...of.channels.map((channel2) => channel2.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
     text(up, of.error ? "" : span(of.uptime_ms));
   };
@@ -938,7 +974,7 @@ function topicsOfAll() {
   return element2;
 }
 function overview(root2, tell2) {
-  const all = table(["Process", "State", "Command", "Channels", "#Messages/s", "#Gaps", "#Stale books", "FIX sessions", "Up"]);
+  const all = table(["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"], { class: "processes" });
   const topics = topicsCard();
   root2.replaceChildren(h(
     "section",
@@ -951,9 +987,10 @@ function overview(root2, tell2) {
       const known = await processes();
       keyed(all.body, known, ({ name }) => name, row2);
       topics.update(known);
-      tell2(true, known.filter((of) => of.error || of.not_ready.length).length);
+      const count3 = (...levels) => known.filter(({ level }) => levels.includes(level)).length;
+      tell2(true, count3("no_answer", "not_ready"), count3("warning"));
     } catch {
-      tell2(false, 0);
+      tell2(false, 0, 0);
     }
     setTimeout(look, EVERY_MS2);
   };
@@ -961,7 +998,7 @@ function overview(root2, tell2) {
 }
 
 // topics.js
-var LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
+var LEVELS2 = { live: "good", waiting: "warn", stalled: "bad" };
 var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
 var FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
 function topicRow(isPublisher) {
@@ -1017,7 +1054,7 @@ function busCard(bus) {
   );
   element2.update = (bus2) => {
     text(badge, bus2.status);
-    className(badge, `pill ${LEVELS[bus2.status] ?? ""}`);
+    className(badge, `pill ${LEVELS2[bus2.status] ?? ""}`);
     const counted = Object.entries(bus2.counts).map(([name, count3]) => ({ name, count: count3 }));
     const shown3 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
     keyed(counts, shown3, ({ name }) => name, ({ name }) => {
@@ -1350,9 +1387,9 @@ function mark(context, x, y, gap) {
 }
 
 // feed.js
-var LEVELS2 = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
+var LEVELS3 = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
 var SPARK_SECONDS = 120;
-var pill = (status) => `pill ${LEVELS2[status] ?? ""}`;
+var pill = (status) => `pill ${LEVELS3[status] ?? ""}`;
 function line2(state) {
   const badge = h("span", { class: "pill" });
   const rate2 = h("span", { "data-metric": "packets_per_second" });
@@ -1398,7 +1435,7 @@ function line2(state) {
   element2.update = (state2, seconds) => {
     text(badge, words(state2.status));
     className(badge, pill(state2.status));
-    const level = LEVELS2[state2.status];
+    const level = LEVELS3[state2.status];
     className(element2, level === "good" || state2.status === "waiting" ? "panel" : `panel ${level}`);
     text(rate2, rate(state2.packets_per_second));
     text(bytes2, `${bytes(state2.bytes_per_second)}/s`);
@@ -1669,19 +1706,19 @@ function channel(app2) {
   };
 }
 var LOSS = 1;
-var isLosing = ({ status, lost_percent: lost }) => LEVELS2[status] !== "good" || lost >= LOSS;
+var isLosing = ({ status, lost_percent: lost }) => LEVELS3[status] !== "good" || lost >= LOSS;
 var isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps }) => !isReady || gaps > 0 || lines.some(isLosing);
 function lineCell(letter) {
   return cell(`lines.${letter}`, ({ lines }) => {
     const line3 = lines.find((line4) => line4.line === letter);
     if (!line3) return "–";
     const words2 = `${words(line3.status)}${line3.lost_percent == null ? "" : `, ${line3.lost_percent} % lost`}`;
-    return [words2, LEVELS2[line3.status] === "good" && isLosing(line3) ? "warn" : LEVELS2[line3.status]];
+    return [words2, LEVELS3[line3.status] === "good" && isLosing(line3) ? "warn" : LEVELS3[line3.status]];
   });
 }
 var count2 = (member, level) => cell(member, ({ [member]: count3 }) => count3 > 0 ? [count(count3), level] : count(count3), true);
 var cells = () => [
-  cell("status", ({ status }) => [words(status), LEVELS2[status]]),
+  cell("status", ({ status }) => [words(status), LEVELS3[status]]),
   lineCell("a"),
   lineCell("b"),
   cell("messages_per_second", (of) => rate(of.messages_per_second), true),
@@ -1712,7 +1749,7 @@ function feedView(root2, app2) {
 
 // fix.js
 var WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
-var LEVELS3 = { logged_on: "good", connected: "warn", disconnected: "bad" };
+var LEVELS4 = { logged_on: "good", connected: "warn", disconnected: "bad" };
 var COUNTERS = [
   ["received", "received"],
   ["delivered", "delivered"],
@@ -1905,7 +1942,7 @@ function card(app2, session) {
   updatedWhileSeen(element2, (session2) => {
     latest = session2;
     text(badge, session2.enabled ? WORDS[session2.state] : "disabled");
-    className(badge, `pill ${session2.enabled ? LEVELS3[session2.state] : "warn"}`);
+    className(badge, `pill ${session2.enabled ? LEVELS4[session2.state] : "warn"}`);
     text(peer, session2.peer ?? "");
     for (const item of figures) {
       const value = session2[item.member];
@@ -1932,7 +1969,7 @@ function card(app2, session) {
   return element2;
 }
 var cells2 = () => [
-  cell("state", ({ enabled, state }) => enabled ? [WORDS[state], LEVELS3[state]] : ["disabled", "warn"]),
+  cell("state", ({ enabled, state }) => enabled ? [WORDS[state], LEVELS4[state]] : ["disabled", "warn"]),
   cell("next_sender", (of) => count(of.next_sender), true),
   cell("next_target", (of) => count(of.next_target), true),
   cell("queued", ({ queued }) => queued > 0 ? [count(queued), "warn"] : count(queued), true),
@@ -2476,10 +2513,10 @@ async function begin() {
     return;
   }
   element("tabs").hidden = true;
-  overview(root, (isLive, notReady) => {
+  overview(root, (isLive, notReady, warnings) => {
     tell(isLive);
-    text(element("ready"), notReady ? `${notReady} not ready` : "all ready");
-    className(element("ready"), notReady ? "pill warn" : "pill good");
+    text(element("ready"), notReady ? `${notReady} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
+    className(element("ready"), `pill ${notReady ? "bad" : warnings ? "warn" : "good"}`);
   });
 }
 begin();

@@ -1,8 +1,12 @@
 //! Several processes on one page.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use crate::common::{Served, get, get_with, send, serve, token};
+use crate::api::{check, document};
+use crate::common::{Feed, Served, get, get_with, message, send, serve, token, wait};
+use serde_json::json;
+use tickwire_feed::arbiter::Line;
 use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
 use tickwire_telemetry::http::{HttpServer, Token};
 use tickwire_telemetry::metrics::Metrics;
@@ -53,6 +57,71 @@ fn each_process_is_shown_and_passed_on() {
     assert_eq!(get(served[1].server.address(), "/api/v1/state").status, 401);
     assert_eq!(get(address, "/p/gone/api/v1/state").status, 502);
     assert_eq!(get(address, "/p/other/api/v1/state").status, 404);
+}
+
+#[test]
+fn lines_that_are_silent_or_lose_packets_are_in_the_summary() {
+    let mut builder = MonitorBuilder::new("receive", "1");
+    let mut feed = Feed::new(&mut builder);
+    let served = serve(builder, None);
+    let of_feed = served.server.address();
+    let gone = serve(MonitorBuilder::new("gone", "1"), None).server.address();
+    let processes = vec![process("feed", of_feed, None), process("gone", gone, None)];
+    let routes = fleet_routes(processes, None, Metrics::new().routes());
+    let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+    let summary = || get(server.address(), "/api/v1/processes").json();
+    let both = |feed: &mut Feed, number| {
+        Line::ALL.into_iter().for_each(|line| feed.receive(line, number, &message(1)));
+    };
+    both(&mut feed, 1);
+    feed.publish();
+    // Line B loses two of ten packets, and both lines lose one.
+    for number in 2..=12 {
+        match number {
+            3 | 4 => feed.receive(Line::A, number, &message(1)),
+            7 => {}
+            number => both(&mut feed, number),
+        }
+    }
+    feed.give_up();
+    feed.publish();
+    wait(of_feed, |state| state["channels"][0]["next_seq_num"] == "13");
+    let found = summary();
+    let channel = &found["processes"][0]["channels"][0];
+    let lost = |at: usize| channel["lines"][at]["lost_percent"].as_f64().unwrap();
+    assert_eq!((lost(0), lost(1)), (9.09, 27.27), "{channel:#}");
+    assert_eq!(
+        (&channel["recent_gaps"], &channel["lines"][1]["status"]),
+        (&json!(1), &json!("alive"))
+    );
+    assert_eq!(found["processes"][0]["level"], "warning");
+    assert_eq!(found["processes"][1]["level"], "no_answer");
+    let warnings = json!([
+        "futures: line A has lost 9.1 % in the last minute",
+        "futures: line B has lost 27.3 % in the last minute",
+        "futures: 1 gap in the last minute",
+    ]);
+    assert_eq!(found["processes"][0]["warnings"], warnings);
+    let path = "/paths/~1api~1v1~1processes/get/responses/200/content/application~1json/schema";
+    check(&document(), document().pointer(path).unwrap(), &found, "processes");
+    // Line B receives nothing any more.
+    let mut number = 13;
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        feed.receive(Line::A, number, &message(1));
+        feed.publish();
+        number += 1;
+        let found = summary();
+        let of = &found["processes"][0];
+        if of["channels"][0]["lines"][1]["status"] == "silent" {
+            assert_eq!((&of["level"], &of["not_ready"]), (&json!("warning"), &json!([])));
+            let warnings = of["warnings"].as_array().unwrap();
+            assert!(warnings.contains(&json!("futures: line B is silent")), "{of:#}");
+            break;
+        }
+        assert!(Instant::now() < end, "{of:#}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

@@ -49,12 +49,14 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn process_row(process: &Value) -> Row<'static> {
-    let reasons: Vec<&str> = list(&process["not_ready"]).iter().filter_map(Value::as_str).collect();
+    let reasons = [&process["not_ready"], &process["warnings"]];
+    let reasons: Vec<&str> = reasons.into_iter().flat_map(list).filter_map(Value::as_str).collect();
     let error = process["error"].as_str();
-    let (state, colour) = match (error, reasons.is_empty()) {
-        (Some(_), _) => ("no answer", Color::Red),
-        (None, false) => ("not ready", Color::Yellow),
-        (None, true) => ("ready", Color::Green),
+    let (state, colour) = match process["level"].as_str() {
+        Some("no_answer") => ("no answer", Color::Red),
+        Some("not_ready") => ("not ready", Color::Red),
+        Some("warning") => ("warning", Color::Yellow),
+        _ => ("ready", Color::Green),
     };
     let channels = list(&process["channels"]);
     let sum = |member: &str| channels.iter().filter_map(|of| of[member].as_u64()).sum::<u64>();
@@ -74,7 +76,7 @@ fn process_row(process: &Value) -> Row<'static> {
         Cell::new(state).style(Style::new().fg(colour)),
         of_channels(rate(&per_second.into())),
         of_channels(count(&sum("declared_gaps").into())),
-        of_channels(count(&sum("stale").into())),
+        of_channels(count(&sum("stale_books").into())),
         Cell::new(sessions),
         right(span(&process["uptime_ms"])),
         Cell::new(about),
