@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tickwire_fix_session::{Counters, Refusal, Session, SessionId};
+use tickwire_fix_session::{Counters, Now, Refusal, Session, SessionId};
 
 use super::sessions::{BoxStore, SessionKey, Sessions};
 use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
@@ -116,6 +116,8 @@ const SESSION_COUNTERS: [NamedOfSession; 5] = [
 struct OfSession {
     counters: [Counter; SESSION_COUNTERS.len()],
     logged_on: Gauge,
+    in_schedule: Gauge,
+    enabled: Gauge,
     queued: Gauge,
     next_sender: Gauge,
     next_target: Gauge,
@@ -129,6 +131,11 @@ impl OfSession {
         Self {
             counters: SESSION_COUNTERS.map(|(name, help, _)| metrics.counter(name, help, &labels)),
             logged_on: gauge("fix_session_logged_on", "1 while the session is logged on"),
+            in_schedule: gauge(
+                "fix_session_in_schedule",
+                "1 while the schedule lets the session be logged on, or without a schedule",
+            ),
+            enabled: gauge("fix_session_enabled", "1 unless the session was disabled"),
             queued: gauge(
                 "fix_session_queued_messages",
                 "Messages queued until the peer reads them",
@@ -138,11 +145,13 @@ impl OfSession {
         }
     }
 
-    fn publish(&self, session: &Session<BoxStore>) {
+    fn publish(&self, session: &Session<BoxStore>, is_enabled: bool, wall_ns: u64) {
         for (counter, (.., at)) in self.counters.iter().zip(SESSION_COUNTERS) {
             counter.set(at(session.counters()));
         }
         self.logged_on.set(u64::from(session.is_logged_on()));
+        self.in_schedule.set(u64::from(session.config().is_in_schedule(wall_ns)));
+        self.enabled.set(u64::from(is_enabled));
         self.queued.set(session.backlog());
         self.next_sender.set(session.store().next_sender());
         self.next_target.set(session.store().next_target());
@@ -183,11 +192,11 @@ impl FixMetrics {
     }
 
     /// Publishes the counters, at most every 250 ms. Returns true if it did.
-    pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) -> bool {
-        if now_ns < self.next_ns {
+    pub fn publish(&mut self, sessions: &Sessions, now: Now) -> bool {
+        if now.steady_ns < self.next_ns {
             return false;
         }
-        self.next_ns = now_ns.saturating_add(PUBLISH_NS);
+        self.next_ns = now.steady_ns.saturating_add(PUBLISH_NS);
         let counts = sessions.counters();
         for (counter, at) in &self.counters {
             counter.set(at(&counts));
@@ -202,6 +211,7 @@ impl FixMetrics {
             let is_there = sessions.session(*key).is_some();
             if !is_there {
                 published.logged_on.set(0);
+                published.enabled.set(0);
                 published.queued.set(0);
             }
             is_there
@@ -210,7 +220,8 @@ impl FixMetrics {
             let Some(session) = sessions.session(key) else { continue };
             if self.sessions.len() < SESSIONS_MAX || self.sessions.contains_key(&key) {
                 let made = || OfSession::new(&self.metrics, &session.config().id);
-                self.sessions.entry(key).or_insert_with(made).publish(session);
+                let published = self.sessions.entry(key).or_insert_with(made);
+                published.publish(session, sessions.is_enabled(key), now.wall_ns);
             }
         }
         true
@@ -221,7 +232,7 @@ impl FixMetrics {
 mod tests {
     use super::*;
     use crate::Access;
-    use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+    use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, Schedule, SessionId};
 
     #[test]
     fn counts_are_published_now_and_then() {
@@ -232,8 +243,9 @@ mod tests {
         let store = Box::new(MemoryStore::new());
         let added = sessions.add(Config::new(Role::Acceptor, id), store, Access::default(), None);
         added.expect("the first");
-        assert!(publisher.publish(&sessions, 1));
-        assert!(!publisher.publish(&sessions, PUBLISH_NS));
+        let at = |steady_ns| Now { wall_ns: 0, steady_ns };
+        assert!(publisher.publish(&sessions, at(1)));
+        assert!(!publisher.publish(&sessions, at(PUBLISH_NS)));
         let text = metrics.encode();
         assert!(text.contains("tickwire_fix_sessions{} 1\n"), "{text}");
         assert!(text.contains("tickwire_fix_sent_messages_total{} 0\n"), "{text}");
@@ -243,9 +255,36 @@ mod tests {
             assert!(text.contains(&format!("tickwire_fix_session_{line}\n")), "{text}");
         }
         sessions.count_refusal(Refusal::CompId, None);
-        assert!(publisher.publish(&sessions, 2 * PUBLISH_NS));
+        assert!(publisher.publish(&sessions, at(2 * PUBLISH_NS)));
         let text = metrics.encode();
         let counted = "tickwire_fix_refused_connections_total{reason=\"comp_id\"} 1\n";
         assert!(text.contains(counted), "{text}");
+    }
+
+    #[test]
+    fn a_session_outside_its_schedule_or_disabled_is_told_apart_from_one_that_is_down() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let metrics = Metrics::new();
+        let mut publisher = FixMetrics::new(&metrics);
+        let mut sessions = Sessions::default();
+        let mut config = Config::new(Role::Acceptor, SessionId::new(BeginString::Fix42, "A", "B"));
+        config.schedule = Some(Schedule::daily("UTC", "08:00:00", "16:00:00").unwrap());
+        let store = Box::new(MemoryStore::new());
+        let key = sessions.add(config, store, Access::default(), None).unwrap();
+        let mut published = |sessions: &Sessions, hour: u64| {
+            let now = Now { wall_ns: hour * HOUR_NS, steady_ns: hour * HOUR_NS };
+            assert!(publisher.publish(sessions, now));
+            let text = metrics.encode();
+            ["logged_on", "in_schedule", "enabled"].map(|name| {
+                let name = format!("tickwire_fix_session_{name}{{session=\"FIX.4.2:A->B\"}} ");
+                let value = text.lines().find_map(|line| line.strip_prefix(&name));
+                value.unwrap_or_else(|| panic!("no {name}: {text}")).to_owned()
+            })
+        };
+        assert_eq!(published(&sessions, 7), ["0", "0", "1"]);
+        assert_eq!(published(&sessions, 9), ["0", "1", "1"]);
+        sessions.set_enabled(key, false, Now::default());
+        assert_eq!(published(&sessions, 10), ["0", "1", "0"]);
+        assert_eq!(published(&sessions, 17), ["0", "0", "0"]);
     }
 }

@@ -248,6 +248,13 @@ impl Config {
         }
     }
 
+    /// True if the schedule and the logon times let the session be logged on at `wall_ns`, in nanoseconds since 1970-01-01
+    /// UTC.
+    pub fn is_in_schedule(&self, wall_ns: u64) -> bool {
+        let schedules = [&self.schedule, &self.logon_schedule];
+        schedules.into_iter().flatten().all(|schedule| schedule.session_at(wall_ns).is_some())
+    }
+
     /// Returns when to try a Logon, in nanoseconds since 1970-01-01 UTC: `wall_ns` itself if the
     /// session may be logged on then, otherwise the next start of the schedule or logon time that
     /// forbids it. Check again at that time. `None` if never.

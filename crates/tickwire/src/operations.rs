@@ -7,7 +7,7 @@ use serde_json::Value;
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
 use tickwire_fix_engine::{FixMetrics, InitiatorOptions, Sessions};
-use tickwire_fix_session::{BeginString, Config, MemoryStore, Role, SessionId};
+use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Role, SessionId};
 use tickwire_telemetry::metrics::{FeedMetrics, LoopMetrics, Metrics, ReplayMetrics};
 
 /// Labels by sample name.
@@ -55,7 +55,7 @@ fn exported() -> Samples {
     let options = InitiatorOptions::new(([127, 0, 0, 1], 1).into());
     let added = sessions.add_initiator(Config::new(Role::Initiator, id), store, options);
     assert!(added.is_ok());
-    FixMetrics::new(&metrics).publish(&sessions, 1);
+    FixMetrics::new(&metrics).publish(&sessions, Now::default());
     let mut samples = Samples::from([("up".to_owned(), BTreeSet::new())]);
     add(&mut samples, &metrics.encode());
     {
@@ -330,6 +330,20 @@ fn alerts_ask_for_metrics_that_exist() {
         let wrong = faults(&samples, part("expr:"), &between(rule, "$labels.", " "));
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
     }
+}
+
+#[test]
+fn no_alert_is_raised_for_a_session_outside_its_schedule_or_disabled() {
+    let text = read(&ops().join("prometheus/alerts.yml"));
+    let rule = between(&text, "- alert: TickwireFixSessionDown", "labels:").remove(0);
+    let samples = exported();
+    for gauge in ["fix_session_in_schedule == 1", "fix_session_enabled == 1"] {
+        assert!(rule.contains(&format!("and tickwire_{gauge}")), "{rule}");
+    }
+    // `and` compares all labels: those of the three metrics are the same.
+    let labels = |name: &str| &samples[&format!("tickwire_fix_session_{name}")];
+    assert_eq!(labels("logged_on"), labels("in_schedule"));
+    assert_eq!(labels("logged_on"), labels("enabled"));
 }
 
 /// The files of `ops/` that a container of the compose file sees, by their paths there.

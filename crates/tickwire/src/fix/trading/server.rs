@@ -151,10 +151,10 @@ impl Application for Server {
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
-        if self.metrics.publish(sessions, now.steady_ns) {
+        if self.metrics.publish(sessions, now) {
             self.answer_times.publish(&self.answers);
             if let Some(watch) = &mut self.watch {
-                watch.publish(sessions, now.steady_ns);
+                watch.publish(sessions, now);
             }
         }
         self.traced.as_mut().and_then(|traced| traced.turn(sessions, now.steady_ns))

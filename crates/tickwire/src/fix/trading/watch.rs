@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tickwire_fix::Tag;
 use tickwire_fix_engine::{SessionKey, Sessions, session_event_text};
-use tickwire_fix_session::{Config, Schedule, SessionEvent};
+use tickwire_fix_session::{Now, Session, SessionEvent};
 use tickwire_fix_text::Versions;
 use tickwire_monitor::{Panel, Rates};
 
@@ -59,15 +59,6 @@ fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns true if both sides may be logged on at this time.
-fn is_open(config: &Config) -> bool {
-    let wall_ns = unix_ms().saturating_mul(1_000_000);
-    let is_within = |schedule: &Option<Schedule>| {
-        schedule.as_ref().is_none_or(|of| of.session_at(wall_ns).is_some())
-    };
-    is_within(&config.schedule) && is_within(&config.logon_schedule)
-}
-
 impl SessionMonitor {
     /// Returns the panel that the monitor calls.
     pub fn panel(&self) -> Panel {
@@ -95,9 +86,9 @@ impl SessionMonitor {
             .push_back(json!({"id": self.events, "at_ms": unix_ms(), "kind": kind, "text": text}));
     }
 
-    /// Hands over the state of the sessions as of `now_ns` of the monotonic clock. While the monitor reads, it skips
-    /// this.
-    pub fn publish(&mut self, sessions: &Sessions, now_ns: u64) {
+    /// Hands over the state of the sessions as of `now`. While the monitor reads, it skips this.
+    pub fn publish(&mut self, sessions: &Sessions, now: Now) {
+        let Now { wall_ns, steady_ns: now_ns } = now;
         let Ok(mut shown) = self.shown.try_lock() else { return };
         let mut value = sessions.to_json();
         let all = value["sessions"].as_array_mut().into_iter().flatten();
@@ -110,8 +101,8 @@ impl SessionMonitor {
             watched.note_messages(count("received") + count("sent"), now_ns);
             object["received_per_second"] = watched.rates.of(0).into();
             object["sent_per_second"] = watched.rates.of(1).into();
-            object["in_schedule"] =
-                sessions.session(key).is_some_and(|session| is_open(session.config())).into();
+            let is_open = |session: &Session<_>| session.config().is_in_schedule(wall_ns);
+            object["in_schedule"] = sessions.session(key).is_some_and(is_open).into();
             object["events"] = watched.events.iter().rev().cloned().collect();
             names.push((key, object["name"].as_str().unwrap_or_default().to_owned()));
         }

@@ -456,7 +456,7 @@ impl Application for Client {
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {
         self.take_commands(sessions, now);
         if let Some(metrics) = &mut self.metrics
-            && metrics.sessions.publish(sessions, now.steady_ns)
+            && metrics.sessions.publish(sessions, now)
         {
             metrics.round_trips.publish(&self.round_trips);
         }
