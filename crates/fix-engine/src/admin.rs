@@ -16,15 +16,18 @@
 
 mod names;
 
+use std::convert::Infallible;
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, Uri};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -36,10 +39,12 @@ use self::names::{Unfound, find};
 use super::handle::EngineHandle;
 use super::manage::NumbersError;
 use super::sessions::{SessionKey, Sessions};
-use tickwire_telemetry::http::Token;
+use tickwire_telemetry::http::{HttpPeer, Token};
 
 /// Longest body of a request, in bytes.
 const BODY_MAX: usize = 4 << 10;
+/// Header with the address of the client whose request is forwarded.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Longest wait for the engine's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -104,13 +109,16 @@ impl EngineHandle {
     pub fn admin_routes(&self, token: Token) -> Router {
         Router::new()
             .route("/sessions", get(list))
-            .route("/sessions/{name}", get(|state, uri| act(state, uri, Act::Look)))
-            .route("/sessions/{name}/logout", post(|state, uri| act(state, uri, Act::Logout)))
-            .route("/sessions/{name}/reset", post(|state, uri| act(state, uri, Act::Reset)))
-            .route("/sessions/{name}/enable", post(|state, uri| act(state, uri, Act::Enable(true))))
+            .route("/sessions/{name}", get(|state, asked| act(state, asked, Act::Look)))
+            .route("/sessions/{name}/logout", post(|state, asked| act(state, asked, Act::Logout)))
+            .route("/sessions/{name}/reset", post(|state, asked| act(state, asked, Act::Reset)))
+            .route(
+                "/sessions/{name}/enable",
+                post(|state, asked| act(state, asked, Act::Enable(true))),
+            )
             .route(
                 "/sessions/{name}/disable",
-                post(|state, uri| act(state, uri, Act::Enable(false))),
+                post(|state, asked| act(state, asked, Act::Enable(false))),
             )
             .route("/sessions/{name}/numbers", post(set_numbers))
             .fallback(|| async { Failure::of(StatusCode::NOT_FOUND, "see GET /sessions") })
@@ -151,20 +159,47 @@ async fn list(State(handle): State<EngineHandle>) -> Result<Json<Value>, Failure
     Ok(Json(call(&handle, |sessions, _| sessions.to_json()).await?))
 }
 
-/// Returns the name in a path, undecoded.
-fn name(uri: &Uri) -> String {
-    uri.path().split('/').nth(2).unwrap_or_default().to_owned()
+/// The session that a request names, and the client that sent it.
+struct AdminRequest {
+    /// The name in the path, undecoded.
+    name: String,
+    client: String,
+}
+
+impl<S: Sync> FromRequestParts<S> for AdminRequest {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let name = parts.uri.path().split('/').nth(2).unwrap_or_default().to_owned();
+        Ok(Self { name, client: client(parts) })
+    }
+}
+
+/// Returns the address of a request's client. A monitor of several processes forwards requests and names the client that it has
+/// them from.
+fn client(parts: &Parts) -> String {
+    let Some(HttpPeer(peer)) = parts.extensions.get() else {
+        return "an unknown client".to_owned();
+    };
+    let named = parts.headers.get(FORWARDED_FOR).and_then(|text| text.to_str().ok());
+    match named.and_then(|text| text.parse::<SocketAddr>().ok()) {
+        Some(client) => format!("{client} through {peer}"),
+        None => peer.to_string(),
+    }
 }
 
 async fn act(
     State(handle): State<EngineHandle>,
-    uri: Uri,
+    asked: AdminRequest,
     act: Act,
 ) -> Result<Json<Value>, Failure> {
-    let name = name(&uri);
+    let AdminRequest { name, client } = asked;
     let done = call(&handle, move |sessions, now| {
         let key = named_by(sessions, &name)?;
         carry_out(sessions, key, act, now)?;
+        if !matches!(act, Act::Look) {
+            note(sessions, key, format!("{act}, by {client}"));
+        }
         shown(sessions, key).ok_or_else(Failure::unknown)
     });
     Ok(Json(done.await??))
@@ -172,7 +207,7 @@ async fn act(
 
 async fn set_numbers(
     state: State<EngineHandle>,
-    uri: Uri,
+    asked: AdminRequest,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Value>, Failure> {
     let body = body.map_err(|error| Failure(error.status(), error.body_text()))?;
@@ -187,7 +222,7 @@ async fn set_numbers(
     if numbers.next_sender.or(numbers.next_target).is_none() {
         return Err(wrong("no number is given"));
     }
-    act(state, uri, Act::Numbers(numbers)).await
+    act(state, asked, Act::Numbers(numbers)).await
 }
 
 fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Result<(), Failure> {
@@ -225,15 +260,15 @@ fn carry_out(sessions: &mut Sessions, key: SessionKey, act: Act, now: Now) -> Re
             })?;
         }
     }
-    if !matches!(act, Act::Look) {
-        let session = named(sessions, key);
-        tracing::info!(target: "tickwire::fix", session, "administration: {act}");
-    }
     Ok(())
 }
 
-fn named(sessions: &Sessions, key: SessionKey) -> String {
-    sessions.session(key).map(|session| session.config().id.to_string()).unwrap_or_default()
+/// Logs a change, and keeps it for the application.
+fn note(sessions: &mut Sessions, key: SessionKey, text: String) {
+    let session = sessions.session(key).map(|session| session.config().id.to_string());
+    let session = session.unwrap_or_default();
+    tracing::info!(target: "tickwire::fix", session, "administration: {text}");
+    sessions.administered.push((key, text));
 }
 
 /// Returns the session that a path names.

@@ -31,6 +31,12 @@ pub trait Application {
         let _ = (session, notice);
     }
 
+    /// Handles a change to a session by the [administration](super::EngineHandle::admin_routes). `text` says what was changed, and by
+    /// which client: `disabled, by 10.0.0.7:50123`.
+    fn handle_administration(&mut self, session: SessionKey, text: &str) {
+        let _ = (session, text);
+    }
+
     /// Handles the disconnection of a session.
     fn handle_disconnected(&mut self, session: SessionKey) {
         let _ = session;

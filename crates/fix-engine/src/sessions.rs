@@ -107,6 +107,8 @@ pub struct Sessions {
     tail_max: usize,
     /// Decisions on Logons that the engine has not processed yet.
     decisions: Vec<(Ticket, Decision)>,
+    /// Changes by the administration that the application has not been told yet.
+    pub(super) administered: Vec<(SessionKey, String)>,
 }
 
 impl std::fmt::Debug for Sessions {

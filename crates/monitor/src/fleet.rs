@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path as PathPiece, Request, State};
-use axum::http::{HeaderName, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tickwire_telemetry::http::{HttpTlsClient, Token};
+use tickwire_telemetry::http::{HttpPeer, HttpTlsClient, Token};
 use tokio::sync::Mutex;
 
 use crate::client::MonitorTarget;
@@ -31,6 +31,8 @@ const FRESH: Duration = Duration::from_millis(500);
 const PASSED_ON: [&str; 6] = ["/api/v1/", "/metrics", "/health", "/ready", "/build", "/sessions"];
 /// Start of the paths of administration, on which the process checks the token of the request itself.
 const ADMINISTRATION: &str = "/sessions";
+/// Tells a process the address of the client whose request is forwarded.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers of a request that are forwarded.
 const HEADERS: [HeaderName; 2] = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
 
@@ -265,6 +267,12 @@ async fn pass_on(
         && let Some(token) = parts.headers.get(header::AUTHORIZATION)
     {
         sent.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        // The process keeps the address of whoever changes a session.
+        if let Some(HttpPeer(peer)) = parts.extensions.get()
+            && let Ok(peer) = HeaderValue::from_str(&peer.to_string())
+        {
+            sent.headers_mut().insert(FORWARDED_FOR, peer);
+        }
     }
     match process.target.send(sent).await {
         Ok(answer) => {

@@ -184,6 +184,52 @@ fn the_token_of_viewers_does_not_administer() {
 }
 
 #[test]
+fn changes_are_events_of_the_session_with_the_client_that_asked() {
+    let folder = std::env::temp_dir().join(format!("tickwire-changes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let token_file = folder.join("token");
+    let path = token_file.display().to_string();
+    let mut server =
+        Process::start(&["server", "--port", "0", "--monitor", "0", "--admin-token", &path]);
+    let monitor = server.after("monitor at http://");
+    let address = server.after("listening on ");
+    let token = std::fs::read_to_string(&token_file).expect("made");
+    let token = token.trim();
+    let client = Process::start(&["client", &address, "--reconnect", "50ms"]);
+    let name = "FIX.4.2-TEX_DLD-DLD_TEX";
+    let begun = Instant::now();
+    let events = || {
+        let (_, state) = ask(&monitor, token, "GET /api/v1/state", "");
+        let of = |session: &&Value| session["name"] == name;
+        let session = state["fix"]["sessions"].as_array().and_then(|all| all.iter().find(of));
+        session.and_then(|of| of["events"].as_array()).cloned().unwrap_or_default()
+    };
+    let wait = |kind: &str, text: &str| loop {
+        let events = events();
+        let is_wanted = |event: &&Value| {
+            event["kind"] == kind && event["text"].as_str().is_some_and(|of| of.starts_with(text))
+        };
+        if let Some(found) = events.iter().find(is_wanted) {
+            return found.clone();
+        }
+        assert!(begun.elapsed() < TIME_MAX, "no {kind} {text}: {events:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    wait("logon", "logged on");
+    assert_eq!(ask(&monitor, token, &format!("POST /sessions/{name}/disable"), "").0, 200);
+    wait("administration", "disabled, by 127.0.0.1:");
+    // A monitor of several processes names its own client.
+    let forwarded = format!(
+        "POST /sessions/{name}/enable HTTP/1.1\r\nX-Forwarded-For: 10.0.0.7:1234\r\nX-Rest:"
+    );
+    assert_eq!(ask(&monitor, token, &forwarded, "").0, 200);
+    let event = wait("administration", "enabled, by 10.0.0.7:1234 through 127.0.0.1:");
+    assert!(event["at_ms"].as_u64() > Some(0), "{event}");
+    drop((client, server));
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
 fn logs_are_objects_where_that_is_asked_for() {
     let mut server = Process::start(&["server", "--port", "0", "--log-format", "json"]);
     let address = server.after("listening on ");

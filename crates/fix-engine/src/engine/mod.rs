@@ -241,6 +241,9 @@ impl<A: Application> Engine<A> {
         }
         self.accept_waiting(now);
         let has_more_requests = self.requests.act(&mut self.sessions, now, REQUESTS);
+        for (key, text) in std::mem::take(&mut self.sessions.administered) {
+            self.application.handle_administration(key, &text);
+        }
         if now.steady_ns >= self.next_timer_ns {
             self.handle_timers(now);
         }

@@ -13,6 +13,7 @@ mod tls;
 mod token;
 
 pub use address::{HttpAddress, UnknownAddress};
+pub use refused::HttpPeer;
 pub(crate) use refused::unauthorized_requests;
 pub use tls::{HttpTls, HttpTlsClient};
 pub use token::Token;
@@ -32,7 +33,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use refused::{HttpPeer, note_handshake};
+use refused::note_handshake;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;

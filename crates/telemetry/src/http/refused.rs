@@ -17,7 +17,7 @@ const PATH_CHARS_MAX: usize = 100;
 
 /// Address of the client, in the extensions of its request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HttpPeer(pub(super) SocketAddr);
+pub struct HttpPeer(pub SocketAddr);
 
 /// Requests without the right token since the process began, on all its servers.
 static UNAUTHORIZED: AtomicU64 = AtomicU64::new(0);

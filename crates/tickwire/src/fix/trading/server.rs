@@ -116,6 +116,12 @@ impl Application for Server {
         }
     }
 
+    fn handle_administration(&mut self, key: SessionKey, text: &str) {
+        if let Some(watch) = &mut self.watch {
+            watch.administration(key, text);
+        }
+    }
+
     fn handle_session_event(&mut self, key: SessionKey, notice: &SessionEvent) {
         if let Some(watch) = &mut self.watch {
             watch.event(key, notice);

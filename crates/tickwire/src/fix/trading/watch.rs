@@ -73,7 +73,17 @@ impl SessionMonitor {
 
     /// Stores an event.
     pub fn event(&mut self, key: SessionKey, event: &SessionEvent) {
-        let Some((_, kind, text)) = session_event_text(event) else { return };
+        if let Some((_, kind, text)) = session_event_text(event) {
+            self.keep(key, kind, &text);
+        }
+    }
+
+    /// Stores a change by the administration.
+    pub fn administration(&mut self, key: SessionKey, text: &str) {
+        self.keep(key, "administration", text);
+    }
+
+    fn keep(&mut self, key: SessionKey, kind: &str, text: &str) {
         if self.sessions.len() >= SESSIONS_MAX && !self.sessions.contains_key(&key) {
             return;
         }
