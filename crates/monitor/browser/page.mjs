@@ -112,6 +112,24 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("a token in the address may have any printable character, and the browser need not keep it", async () => {
+    api.token = "0123456789+a&b=c%d";
+    for (const written of [api.token.replace("%", "%25"), api.token]) {
+      const page = await open(`/#token=${written}`);
+      await page.waitForSelector("[data-channel=feed]");
+      assert.equal(new URL(page.url()).hash, "");
+      await page.reload();
+      await page.waitForSelector("[data-channel=feed]");
+      assert.deepEqual(page.faults, []);
+    }
+    const page = await (await browser.newContext()).newPage();
+    await page.addInitScript(() => {
+      for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
+    });
+    await page.goto(`${address}/#token=${api.token}`);
+    await page.waitForSelector("[data-channel=feed]");
+  });
+
   await test("the first state is painted before histories are requested", async () => {
     const page = await (await browser.newContext()).newPage();
     await page.addInitScript(() => {

@@ -2,15 +2,39 @@
 
 import { h, text } from "./dom.js";
 
-// It comes behind the # of the address, which no browser sends to anybody.
+// It comes behind the # of the address, which no browser sends to anybody: `#token=` and all that follows, so that it may have
+// an & or a +. A % is written %25.
 function given() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (found) {
-    sessionStorage.setItem("token", found);
-    history.replaceState(null, "", location.pathname + location.search);
+  const found = location.hash.match(/^#token=(.+)$/)?.[1];
+  if (!found) return kept();
+  let read = found;
+  try {
+    read = decodeURIComponent(found);
+  } catch {
+    // A % that is no escape.
   }
-  return sessionStorage.getItem("token");
+  keep(read);
+  history.replaceState(null, "", location.pathname + location.search);
+  return read;
 }
+
+/** The token that this tab keeps; null if there is none, or if the browser keeps nothing. */
+function kept() {
+  try {
+    return sessionStorage.getItem("token");
+  } catch {
+    return null;
+  }
+}
+
+function keep(token) {
+  try {
+    sessionStorage.setItem("token", token);
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
 let token = given();
 /** The question that is open; all streams wait for the same answer. */
 let question;
@@ -28,7 +52,7 @@ export function another(refused) {
     const button = document.getElementById("token");
     const ask = () => open(refused !== null, (given) => {
       token = given;
-      sessionStorage.setItem("token", token);
+      keep(token);
       question = undefined;
       button.hidden = true;
       resolve();

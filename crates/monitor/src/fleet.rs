@@ -251,10 +251,17 @@ async fn pass_on(
     let rest = whole.strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let path = rest.map(|(_, path)| format!("/{path}")).unwrap_or_default();
     let is_passed_on = PASSED_ON.iter().any(|start| path.starts_with(start));
-    let uri = path.parse::<Uri>().ok().filter(|_| is_passed_on && !path.contains(".."));
+    let uri = path.parse::<Uri>().ok().filter(|uri| is_passed_on && !leads_up(uri));
     let Some(uri) = uri else {
         return refused(StatusCode::NOT_FOUND, "the API of a process is behind /p/NAME/api/v1/");
     };
+    let is_administration = path.starts_with(ADMINISTRATION);
+    let authorization = parts.headers.get(header::AUTHORIZATION).filter(|_| is_administration);
+    if is_administration && authorization.is_none() {
+        // Nobody without a token gets a connection to the process. The page's own token for it is for viewing.
+        let error = "send the token of administration: Authorization: Bearer TOKEN";
+        return refused(StatusCode::UNAUTHORIZED, error);
+    }
     let mut sent = Request::new(body);
     *sent.uri_mut() = uri;
     *sent.method_mut() = parts.method;
@@ -263,9 +270,7 @@ async fn pass_on(
             sent.headers_mut().insert(name, value.clone());
         }
     }
-    if path.starts_with(ADMINISTRATION)
-        && let Some(token) = parts.headers.get(header::AUTHORIZATION)
-    {
+    if let Some(token) = authorization {
         sent.headers_mut().insert(header::AUTHORIZATION, token.clone());
         // The process keeps the address of whoever changes a session.
         if let Some(HttpPeer(peer)) = parts.extensions.get()
@@ -275,6 +280,10 @@ async fn pass_on(
         }
     }
     match process.target.send(sent).await {
+        // The token of the process is wrong, and the client cannot know a better one.
+        Ok(answer) if answer.status() == StatusCode::UNAUTHORIZED && !is_administration => {
+            refused(StatusCode::BAD_GATEWAY, format!("{name} refuses the token of its token_file"))
+        }
         Ok(answer) => {
             let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
             let mut response = (answer.status(), answer.into_body()).into_response();
@@ -283,8 +292,17 @@ async fn pass_on(
             }
             response
         }
+        // Whoever has no token of the page does not learn where the process is.
+        Err(_) if is_administration => {
+            refused(StatusCode::BAD_GATEWAY, format!("{name} does not answer"))
+        }
         Err(error) => refused(StatusCode::BAD_GATEWAY, error.to_string()),
     }
+}
+
+/// True if a path has a segment `..`. A session's name may contain these characters.
+fn leads_up(uri: &Uri) -> bool {
+    uri.path().split('/').any(|segment| segment == "..")
 }
 
 /// Returns the routes of the page over several processes. With a token, all routes that reveal anything about the

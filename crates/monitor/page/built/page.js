@@ -83,12 +83,29 @@ function table(columns, properties) {
 
 // token.js
 function given() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (found) {
-    sessionStorage.setItem("token", found);
-    history.replaceState(null, "", location.pathname + location.search);
+  const found = location.hash.match(/^#token=(.+)$/)?.[1];
+  if (!found) return kept();
+  let read2 = found;
+  try {
+    read2 = decodeURIComponent(found);
+  } catch {
   }
-  return sessionStorage.getItem("token");
+  keep(read2);
+  history.replaceState(null, "", location.pathname + location.search);
+  return read2;
+}
+function kept() {
+  try {
+    return sessionStorage.getItem("token");
+  } catch {
+    return null;
+  }
+}
+function keep(token2) {
+  try {
+    sessionStorage.setItem("token", token2);
+  } catch {
+  }
 }
 var token = given();
 var question;
@@ -100,7 +117,7 @@ function another(refused) {
     const button = document.getElementById("token");
     const ask = () => open(refused !== null, (given2) => {
       token = given2;
-      sessionStorage.setItem("token", token);
+      keep(token);
       question = void 0;
       button.hidden = true;
       resolve();

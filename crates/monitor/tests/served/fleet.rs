@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::api::{check, document};
-use crate::common::{Feed, Served, get, get_with, message, send, serve, token, wait};
+use crate::common::{Feed, Served, get, get_with, message, post, send, serve, token, wait};
+use axum::Json;
+use axum::extract::Request;
+use axum::routing::any;
 use serde_json::json;
 use tickwire_feed::arbiter::Line;
-use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, fleet_routes};
+use tickwire_monitor::{FleetProcess, MonitorBuilder, MonitorTarget, Router, fleet_routes};
 use tickwire_telemetry::http::{HttpServer, Token};
 use tickwire_telemetry::metrics::Metrics;
 
@@ -175,6 +178,78 @@ fn the_page_over_all_has_a_token_of_its_own() {
     }
     // The viewer's token is not the token of the process; the page replaces it.
     assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
+}
+
+#[test]
+fn a_token_file_with_another_token_is_named_and_asks_nobody_for_a_token() {
+    let served = serve(MonitorBuilder::new("closed", "1"), Some(token("right")));
+    let processes = vec![process("closed", served.server.address(), Some(token("other")))];
+    let routes = fleet_routes(processes, None, Metrics::new().routes());
+    let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+    let answer = get(server.address(), "/p/closed/api/v1/state");
+    assert_eq!(answer.status, 502, "{}", answer.body);
+    assert_eq!(answer.json()["error"], "closed refuses the token of its token_file");
+}
+
+/// Serves a page over a process whose administration answers with the request's path and headers.
+fn administered(viewing: &Token) -> (HttpServer, Served) {
+    let mut builder = MonitorBuilder::new("orders", "1");
+    let told = |request: Request| async move {
+        let text = |name: &str| {
+            let value = request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            value.unwrap_or_default()
+        };
+        let (token, client) = (text("authorization"), text("x-forwarded-for"));
+        Json(json!({"path": request.uri().path(), "token": token, "client": client}))
+    };
+    builder.set_administration(Router::new().route("/sessions/{*path}", any(told)));
+    let served = serve(builder, Some(viewing.clone()));
+    let processes = vec![process("orders", served.server.address(), Some(viewing.clone()))];
+    let routes = fleet_routes(processes, None, Metrics::new().routes());
+    (HttpServer::serve("0".parse().unwrap(), routes).unwrap(), served)
+}
+
+#[test]
+fn administration_gets_the_token_and_address_of_the_client_and_no_other_token() {
+    let (server, _served) = administered(&token("viewing"));
+    let address = server.address();
+    let shown = "Authorization: Bearer 0123456789abcdef\r\n";
+    let found = get_with(address, "/p/orders/sessions/A..B/logout", shown);
+    assert_eq!(found.status, 200, "{}", found.body);
+    let found = found.json();
+    assert_eq!(
+        (&found["path"], &found["token"]),
+        (&json!("/sessions/A..B/logout"), &json!("Bearer 0123456789abcdef"))
+    );
+    assert!(found["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{found}");
+    // Two full stops in a query lead nowhere.
+    let found = get(address, "/p/orders/api/v1/history?of=session&session=A..B");
+    assert!(found.body.contains("no such session"), "{}", found.body);
+    let found = get_with(address, "/p/orders/sessions/../api/v1/state", shown);
+    assert_eq!(found.status, 404, "{}", found.body);
+}
+
+#[test]
+fn nobody_without_a_token_reaches_the_administration_or_learns_where_it_is() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let gone = serve(MonitorBuilder::new("gone", "1"), None).server.address();
+    let processes = vec![
+        process("orders", listener.local_addr().unwrap(), Some(token("kept"))),
+        process("gone", gone, None),
+    ];
+    let routes = fleet_routes(processes, Some(token("page")), Metrics::new().routes());
+    let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+    let address = server.address();
+    for path in ["/p/orders/sessions/X/logout", "/p/gone/sessions/X/logout"] {
+        let answer = post(address, path, "", "");
+        assert_eq!(answer.status, 401, "{}", answer.body);
+        assert!(!answer.body.contains("127.0.0.1"), "{}", answer.body);
+    }
+    let is_asked = listener.accept().is_ok();
+    assert!(!is_asked, "a request without a token reached the process");
+    let answer = post(address, "/p/gone/sessions/X/logout", "Authorization: Bearer x\r\n", "");
+    assert_eq!((answer.status, &answer.json()["error"]), (502, &json!("gone does not answer")));
 }
 
 #[test]
