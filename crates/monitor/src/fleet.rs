@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 
 use crate::client::MonitorTarget;
 use crate::guard::{add_headers, check_site};
-use crate::requests::refused;
+use crate::requests::{build_of, openapi, refused};
 use crate::{assets, errors};
 
 /// Most processes in a configuration file.
@@ -236,6 +236,11 @@ async fn health() -> Json<Value> {
     Json(json!({"healthy": true, "reasons": []}))
 }
 
+/// `GET /build`: the build of the page over several processes.
+async fn build() -> Json<Value> {
+    build_of("monitor", env!("CARGO_PKG_VERSION"))
+}
+
 /// Forwards a request to the process that it names, and the answer to the client.
 async fn pass_on(
     State(fleet): FleetContext,
@@ -314,6 +319,8 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: 
         .route("/api/v1/processes", get(self::processes))
         .route("/ready", get(ready))
         .route("/health", get(health))
+        .route("/build", get(build))
+        .route("/api/v1/openapi.json", get(openapi))
         .route("/p/{name}/{*path}", any(pass_on))
         .with_state(fleet.clone())
         .merge(others);

@@ -8,8 +8,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tickwire_feed::market::BookKind;
+use tickwire_telemetry::COMMIT;
 use tokio::time::{Instant, timeout_at};
 
 use crate::activity::{bus_csv, session_csv};
@@ -124,15 +125,20 @@ pub(crate) async fn ready(State(shared): Context) -> Response {
 /// `GET /build`.
 pub(crate) async fn build(State(shared): Context) -> Response {
     let process = shared.state().process;
+    build_of(&process.command, &process.version).into_response()
+}
+
+/// Returns the build of this process.
+pub(crate) fn build_of(command: &str, version: &str) -> Json<Value> {
     Json(json!({
         "name": "tickwire",
-        "version": process.version,
-        "command": process.command,
-        "pid": process.pid,
+        "version": version,
+        "commit": COMMIT,
+        "command": command,
+        "pid": std::process::id(),
         "debug": cfg!(debug_assertions),
         "target": format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
     }))
-    .into_response()
 }
 
 /// Query of the history.

@@ -31,3 +31,10 @@
 pub mod http;
 pub mod metrics;
 pub mod spans;
+
+/// Commit of the sources: the environment variable `TICKWIRE_COMMIT` of the build, as in the archives of a release; otherwise
+/// `unknown`.
+pub const COMMIT: &str = match option_env!("TICKWIRE_COMMIT") {
+    Some(commit) => commit,
+    None => "unknown",
+};

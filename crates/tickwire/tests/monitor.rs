@@ -114,6 +114,39 @@ fn the_page_over_several_processes_has_metrics() {
 }
 
 #[test]
+fn every_command_that_serves_metrics_tells_its_build() {
+    let config = configuration("builds");
+    let folder = folder("builds-feed");
+    let place = |name: &str| folder.join(name).to_str().expect("text").to_owned();
+    let (feed, templates) = (place("feed.bin"), place("feed.xml"));
+    let made = support::tickwire(&format!(
+        "generate simple -n 5000 -o {feed} --write-templates {templates}"
+    ));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let lines = "-a 239.255.87.1 -p 46871";
+    for (command, arguments) in [
+        ("monitor", format!("monitor --config {config}")),
+        ("fix server", "fix server --port 0".to_owned()),
+        ("receive", format!("receive -t {templates} --reset packet {lines}")),
+        ("multicast", format!("multicast -f {feed} {lines} --rate 1")),
+    ] {
+        let arguments = format!("{arguments} --monitor 0");
+        let mut running = Running::start(&arguments.split(' ').collect::<Vec<_>>());
+        let port = running.port();
+        let (_, metrics) = get(port, "/metrics", "");
+        let line = metrics.lines().find(|line| line.starts_with("tickwire_build_info{"));
+        let line = line.unwrap_or_else(|| panic!("{command}: {metrics}"));
+        let (_, build) = get(port, "/build", "");
+        let build: Value = serde_json::from_str(&build).expect("JSON");
+        for label in ["version", "commit", "command"] {
+            let value = build[label].as_str().unwrap_or_else(|| panic!("{command}: {build}"));
+            assert!(line.contains(&format!("{label}=\"{value}\"")), "{command}: {line} {build}");
+        }
+        assert!(line.contains(&format!("command=\"{command}\"")), "{line}");
+    }
+}
+
+#[test]
 fn with_json_logs_every_line_is_an_object() {
     let config = configuration("json");
     let arguments = ["--log-format", "json", "monitor", "--config", &config, "--monitor", "0"];

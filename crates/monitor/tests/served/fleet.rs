@@ -51,6 +51,8 @@ fn each_process_is_shown_and_passed_on() {
     assert!(ready.body.contains("gone: "), "{}", ready.body);
     assert_eq!(get(address, "/health").status, 200);
     assert_eq!(get(address, "/metrics").status, 200);
+    assert_eq!(get(address, "/build").json()["command"], "monitor");
+    assert!(get(address, "/api/v1/openapi.json").json()["paths"].is_object());
     // The page adds the token of a process and never reveals it.
     for name in ["open", "closed"] {
         let state = get(address, &format!("/p/{name}/api/v1/state"));

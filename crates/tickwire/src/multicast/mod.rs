@@ -11,6 +11,7 @@ use crate::console::tell;
 use crate::distribution::stop_on_signals;
 use crate::failure::{Failure, Outcome};
 use crate::files;
+use crate::options::metrics_of;
 use crate::progress::Progress;
 use examined::Examined;
 use published::Published;
@@ -27,7 +28,6 @@ use tickwire_net::inject::{Faults, Injector, line_seed};
 use tickwire_net::multicast::{Endpoint, Sender, SenderOptions};
 use tickwire_net::playback::{Playback, PlaybackError, PlaybackLine, Track};
 use tickwire_net::replay::{Pace, Schedule, Waiter};
-use tickwire_telemetry::metrics::Metrics;
 
 /// Name of the snapshot feed.
 const SNAPSHOTS: &str = "snapshots";
@@ -59,7 +59,7 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     let playback = Playback::new(lines, tracks).map_err(|error| failure(&feeds, &error))?;
     let mut playback = playback.pace(schedule);
     let waiter = Waiter::new(stop.clone()).spin(args.spin());
-    let metrics = Metrics::new();
+    let metrics = metrics_of("multicast");
     let mut published = Published::new(&metrics, &feeds);
     let exporter = args.metrics().serve(&metrics)?;
     let mut builder = args.monitor().builder("multicast");

@@ -7,7 +7,7 @@ use super::show::{Market, Shown};
 use super::style::{Place, Style};
 use crate::distribution::{Bus, BusArgs, refused};
 use crate::failure::{Failure, Outcome};
-use crate::options::{MetricsArgs, RecordArgs, check_cpu, pin_to, recorded_text, wait};
+use crate::options::{MetricsArgs, RecordArgs, check_cpu, metrics_of, pin_to, recorded_text, wait};
 use crate::output::{OutputArgs, SharedOutput};
 use crate::progress::Progress;
 use crate::units::{Size, Span, hold};
@@ -27,7 +27,7 @@ use tickwire_net::multicast::{
 };
 use tickwire_net::reception::{Channel, Moment, Reception};
 use tickwire_opra::Message;
-use tickwire_telemetry::metrics::{LoopMetrics, Metrics};
+use tickwire_telemetry::metrics::LoopMetrics;
 
 /// Maximum number of lines: more than any feed had.
 const LINES_MAX: i64 = 256;
@@ -132,7 +132,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let output = Rc::new(RefCell::new(output));
     let bus = Bus::join(&args.bus, &best_price_sets(), false, &stop)?;
     let mut reception = Reception::new(wait(args.spin)).map_err(fail)?;
-    let metrics = Metrics::new();
+    let metrics = metrics_of("opra receive");
     let _exporter = args.metrics.serve(&metrics)?;
     let mut line_metrics = Vec::new();
     for index in 0..args.lines {

@@ -2,6 +2,7 @@
 
 use super::MonitorArgs;
 use crate::failure::Failure;
+use tickwire_telemetry::COMMIT;
 use tickwire_telemetry::http::{HttpAddress, HttpServer};
 use tickwire_telemetry::metrics::Metrics;
 
@@ -12,6 +13,15 @@ pub struct MetricsArgs {
     /// interface, or on ADDRESS:PORT.
     #[arg(long, value_name = "PORT")]
     metrics: Option<HttpAddress>,
+}
+
+/// Creates the metrics of a command. They begin with its build.
+pub fn metrics_of(command: &str) -> Metrics {
+    let metrics = Metrics::new();
+    let labels = [("version", env!("CARGO_PKG_VERSION")), ("commit", COMMIT), ("command", command)];
+    let help = "Version, commit and command of the process; always 1";
+    metrics.gauge("build_info", help, &labels).set(1);
+    metrics
 }
 
 impl MetricsArgs {

@@ -2,12 +2,11 @@
 
 use crate::console::tell;
 use crate::failure::Failure;
-use crate::options::{AdminToken, Spans};
+use crate::options::{AdminToken, Spans, metrics_of};
 use std::fmt::Display;
 use std::path::PathBuf;
 use tickwire_monitor::{FleetProcess, Monitor, MonitorBuilder, Router, fleet_routes};
 use tickwire_telemetry::http::{HttpAddress, HttpServer, HttpTls, Token};
-use tickwire_telemetry::metrics::Metrics;
 
 /// The monitor server.
 #[derive(Clone, Debug, clap::Args)]
@@ -122,11 +121,7 @@ impl MonitorArgs {
     ) -> Result<HttpServer, Failure> {
         let address = self.monitor.unwrap_or(default);
         let token = self.token_for(address)?;
-        let metrics = Metrics::new();
-        let version = env!("CARGO_PKG_VERSION");
-        let labels = [("version", version), ("command", "monitor")];
-        metrics.gauge("build_info", "Version and command of the process; always 1", &labels).set(1);
-        let routes = fleet_routes(processes, token.clone(), metrics.routes());
+        let routes = fleet_routes(processes, token.clone(), metrics_of("monitor").routes());
         self.serve_at(address, token.is_some(), routes)
     }
 

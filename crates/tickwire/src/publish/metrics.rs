@@ -2,6 +2,7 @@
 
 use super::engine::{DECODE, PUBLISHED, Publishing};
 use crate::distribution::{DistributionMetrics, TopicMetrics};
+use crate::options::metrics_of;
 use tickwire_distribution::TopicSet;
 use tickwire_monitor::{MessageTimes, MonitorBuilder};
 use tickwire_telemetry::metrics::{Counter, Metrics};
@@ -17,7 +18,7 @@ pub struct PublishMetrics {
 impl PublishMetrics {
     /// Registers the metrics.
     pub fn new(sets: &[TopicSet]) -> Self {
-        let all = Metrics::new();
+        let all = metrics_of("publish");
         let help = "Messages with values no sample can hold";
         Self {
             topics: TopicMetrics::new(&all, sets),

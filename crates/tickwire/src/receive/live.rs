@@ -9,7 +9,7 @@ use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
 use crate::distribution::TopicMetrics;
 use crate::failure::{Failure, Outcome};
-use crate::options::ServedMonitor;
+use crate::options::{ServedMonitor, metrics_of};
 use std::thread::{self, JoinHandle};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::handler::Source;
@@ -54,7 +54,7 @@ impl Session<'_> {
     pub(super) fn receive_live(&self) -> Result<Outcome, Failure> {
         let resident_at_start = resident_bytes();
         self.args.metrics.check_beside(&self.args.monitor)?;
-        let metrics = Metrics::new();
+        let metrics = metrics_of("receive");
         let threads = self.threads()?;
         let spans = self.args.spans.start("receive", &metrics)?;
         let mut monitor = self.args.monitor.builder_with("receive", spans.as_ref());

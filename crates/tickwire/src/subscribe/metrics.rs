@@ -1,6 +1,7 @@
 //! Metrics of a subscriber, for Prometheus and the monitor.
 
 use crate::distribution::{BusWatch, DistributionMetrics, Latencies};
+use crate::options::metrics_of;
 use std::time::{Duration, Instant};
 use tickwire_distribution::{FromPublisher, Participant, Standing, Subscriber, TopicSet};
 use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder, PublisherState};
@@ -62,7 +63,7 @@ impl PublisherMetrics {
 impl SubscribeMetrics {
     /// Registers the metrics.
     pub fn new(sets: &[TopicSet]) -> Self {
-        let all = Metrics::new();
+        let all = metrics_of("subscribe");
         let received = |set: &TopicSet| {
             let labels = [("kind", set.name.as_str())];
             all.counter("subscribe_received_samples", "Samples received", &labels)

@@ -10,7 +10,7 @@ use super::watch::{MESSAGES_MAX, SessionMonitor};
 use crate::console;
 use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
-use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor, SpanArgs};
+use crate::options::{AdminArgs, AdminToken, MonitorArgs, ServedMonitor, SpanArgs, metrics_of};
 use clap::Args;
 use hdrhistogram::Histogram;
 use std::io::{self, Write};
@@ -341,7 +341,7 @@ pub fn run(args: &ServerArgs) -> Result<Outcome, Failure> {
         kept_max: None,
     };
     let once = args.once.then(|| stop.clone());
-    let metrics = Metrics::new();
+    let metrics = metrics_of("fix server");
     // Before anything listens: a wrong address ends the command.
     let spans = args.spans.start("fix server", &metrics)?;
     args.session.metrics.check_beside(&args.monitor)?;

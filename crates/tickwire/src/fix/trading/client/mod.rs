@@ -10,6 +10,7 @@ use super::sessions::SessionArgs;
 use super::times::{Codec, print_round_trips};
 use crate::distribution::{ParentArgs, stop_on_signals};
 use crate::failure::{Failure, Outcome};
+use crate::options::metrics_of;
 use crate::units::Span;
 use application::{Client, ClientMetrics, Plan};
 use clap::Args;
@@ -21,7 +22,6 @@ use tickwire_fix_engine::{Backoff, Engine, FixMetrics, InitiatorOptions, Session
 use tickwire_fix_session::{BeginString, Role, SessionId, Store};
 use tickwire_net::Error;
 use tickwire_net::histogram::Summary;
-use tickwire_telemetry::metrics::Metrics;
 
 /// Send orders to `tickwire fix server` and count its execution reports
 ///
@@ -103,7 +103,7 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
     };
     let mut client = Client::new(plan, input, stop.clone())?;
     client.preload(args.preload);
-    let metrics = Metrics::new();
+    let metrics = metrics_of("fix client");
     let _exporter = args.session.metrics.serve(&metrics)?;
     let help = "Time from an order to its first execution report";
     let round_trips = metrics.distribution("fix_round_trip", help, &[]);
