@@ -93,7 +93,7 @@ const sum = (counts) => Object.values(counts).reduce((sum, count) => sum + count
 
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
-  const stale = table(["Instrument", "Stale because"]);
+  const stale = table(["Instrument", "Stale because", "Since"]);
   const stats = [
     ["waiting updates", "books.waiting_updates", "waiting_updates"],
     ["applied", "books.applied_updates", "applied_updates"],
@@ -145,8 +145,11 @@ function books() {
       (book) => {
         const why = h("span", { class: "tag warn" });
         const words = h("span", { class: "quiet" });
-        const row = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words));
+        const since = h("td", { class: "mono" });
+        const row = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words), since);
         row.update = (book) => {
+          text(since, book.since_ms ? format.clock(book.since_ms) : "");
+          since.title = book.since_ms ? new Date(book.since_ms).toString() : "";
           text(why, format.words(book.reason));
           text(words, book.text);
         };

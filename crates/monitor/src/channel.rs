@@ -22,6 +22,7 @@ use crate::packets::Packets;
 use crate::published::{Counts, Event, HandOverReason, LineCounts, Published, TradeCopy};
 use crate::rates::Rates;
 use crate::spans::ChannelSpans;
+use crate::staleness::Staleness;
 use crate::state::{
     Arbitration, BookCounts, ChannelState, EventState, GapState, LatencyState, LineState, Second,
     StaleBook,
@@ -107,6 +108,7 @@ pub(crate) struct Channel {
     /// Time of the last sequence reset.
     reset_ns: Option<u64>,
     events: VecDeque<EventState>,
+    staleness: Staleness,
     delays: Vec<Watched>,
     decode_times: Watched,
     book_times: Option<Watched>,
@@ -178,6 +180,7 @@ impl Channel {
             gaps: Gaps::default(),
             reset_ns: None,
             events: VecDeque::new(),
+            staleness: Staleness::default(),
             history: History::default(),
             spans: None,
         }
@@ -316,6 +319,7 @@ impl Channel {
         }
         self.gaps.end_replays(&counts.replaying, counts.now_ns);
         self.note_snapshots(&counts);
+        self.staleness.take(&counts.states, counts.now_ns);
         let mark = Mark::new(&counts);
         self.second_mark.get_or_insert_with(|| mark.clone());
         self.rates.note(counts.now_ns, mark);
@@ -340,6 +344,10 @@ impl Channel {
         self.decode_times.end_second();
         let others = self.book_times.iter_mut().chain(&mut self.publish_times);
         others.for_each(Watched::end_second);
+        if let Some(books) = self.staleness.newly_stale() {
+            let text = books.text(|index| self.name(index));
+            self.log(books.at_ns, "stale", text);
+        }
         let (Some(counts), Some(mark)) = (&self.counts, self.rates.last()) else { return };
         if self.recent_marks.len() == SUMMARY_SECONDS {
             self.recent_marks.pop_front();
@@ -579,6 +587,7 @@ impl Channel {
             name: self.name(instrument.index()),
             reason: reason.label(),
             text: reason.to_string(),
+            since_ms: self.staleness.since_ns(instrument.index()).map(|at_ns| self.at_ms(at_ns)),
         };
         let recovery = &counts.recovery;
         BookCounts {

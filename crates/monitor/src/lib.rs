@@ -51,6 +51,7 @@ mod routes;
 mod sender;
 mod sent_history;
 mod spans;
+mod staleness;
 pub mod state;
 mod stream;
 mod summary;

@@ -185,6 +185,8 @@ pub struct StaleBook {
     pub reason: &'static str,
     /// Reason as a sentence.
     pub text: String,
+    /// Time since which the book is stale, in milliseconds since 1970; `null` if it is stale only until its transaction is whole.
+    pub since_ms: Option<u64>,
 }
 
 /// A gap: sequence numbers that no line received.
@@ -217,7 +219,7 @@ pub struct EventState {
     pub id: u64,
     /// Time in milliseconds since 1970.
     pub at_ms: u64,
-    /// `fault`, `gap`, `line`, `replay`, `reset`, `silence` or `snapshot`.
+    /// `fault`, `gap`, `line`, `replay`, `reset`, `silence`, `snapshot` or `stale`: books that became stale within a second.
     pub kind: &'static str,
     /// The event as a sentence.
     pub text: String,

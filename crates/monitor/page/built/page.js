@@ -1483,7 +1483,7 @@ var FIGURES = [
 var sum = (counts) => Object.values(counts).reduce((sum2, count3) => sum2 + count3, 0);
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
-  const stale = table(["Instrument", "Stale because"]);
+  const stale = table(["Instrument", "Stale because", "Since"]);
   const stats = [
     ["waiting updates", "books.waiting_updates", "waiting_updates"],
     ["applied", "books.applied_updates", "applied_updates"],
@@ -1535,8 +1535,11 @@ function books() {
       (book) => {
         const why = h("span", { class: "tag warn" });
         const words2 = h("span", { class: "quiet" });
-        const row3 = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2));
+        const since = h("td", { class: "mono" });
+        const row3 = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2), since);
         row3.update = (book2) => {
+          text(since, book2.since_ms ? clock(book2.since_ms) : "");
+          since.title = book2.since_ms ? new Date(book2.since_ms).toString() : "";
           text(why, words(book2.reason));
           text(words2, book2.text);
         };

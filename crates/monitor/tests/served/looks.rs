@@ -116,6 +116,17 @@ fn a_look_after_a_pause_gets_no_old_book() {
             })
             .unwrap();
         wait(address, |state| state["channels"][0]["books"]["stale"]["rpt_seq_gap"] == 1);
+        let is_told = |event: &Value| event["kind"] == "stale";
+        let told = wait(address, |state| {
+            state["channels"][0]["events"].as_array().unwrap().iter().any(is_told)
+        });
+        let channel = &told["channels"][0];
+        let events: Vec<&Value> =
+            channel["events"].as_array().unwrap().iter().filter(|of| is_told(of)).collect();
+        assert_eq!(events.len(), 1, "{events:?}");
+        let text = events[0]["text"].as_str().unwrap();
+        assert!(text.starts_with("the book of ") && text.ends_with("rpt seq gap"), "{text}");
+        assert_eq!(channel["books"]["stale_books"][0]["since_ms"], events[0]["at_ms"]);
 
         let event = first_event(address, "of=books&search=103");
         let book = &event["books"][0];
