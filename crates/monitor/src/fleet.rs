@@ -19,6 +19,7 @@ use tickwire_telemetry::http::{HttpPeer, HttpTlsClient, Token};
 use tokio::sync::Mutex;
 
 use crate::client::MonitorTarget;
+use crate::compression::compress;
 use crate::guard::{add_headers, check_site};
 use crate::requests::{build_of, openapi, refused};
 use crate::{assets, errors};
@@ -34,7 +35,11 @@ const ADMINISTRATION: &str = "/sessions";
 /// Tells a process the address of the client whose request is forwarded.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers of a request that are forwarded.
-const HEADERS: [HeaderName; 2] = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
+const HEADERS: [HeaderName; 3] =
+    [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::ACCEPT_ENCODING];
+/// Headers of the answer that are forwarded.
+const ANSWERED_HEADERS: [HeaderName; 3] =
+    [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::VARY];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -290,10 +295,12 @@ async fn pass_on(
             refused(StatusCode::BAD_GATEWAY, format!("{name} refuses the token of its token_file"))
         }
         Ok(answer) => {
-            let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
-            let mut response = (answer.status(), answer.into_body()).into_response();
-            if let Some(kind) = kind {
-                response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            let (head, body) = answer.into_parts();
+            let mut response = (head.status, body).into_response();
+            for name in ANSWERED_HEADERS {
+                if let Some(value) = head.headers.get(&name) {
+                    response.headers_mut().insert(name, value.clone());
+                }
             }
             response
         }
@@ -336,6 +343,7 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: 
         .route("/", get(assets::page_of_several))
         .route("/assets/{name}", get(assets::asset))
         .layer(from_fn(errors::as_json))
+        .layer(from_fn(compress))
         .layer(from_fn(add_headers))
 }
 

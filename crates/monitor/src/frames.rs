@@ -1,10 +1,11 @@
 //! Events of the streams, encoded once for all clients that request the same.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
 
+use crate::compression::blocks;
 use crate::requests::StreamSubject;
 
 /// Most subjects that are kept. Beyond, one is encoded for each request.
@@ -18,13 +19,21 @@ pub(crate) struct EncodedEvent {
     /// The event with its name, its data and the empty line after it.
     pub(crate) event: Bytes,
     json_at: usize,
+    /// The event as blocks of a deflate stream, once a client has asked for it.
+    compressed: Arc<OnceLock<Bytes>>,
 }
 
 impl EncodedEvent {
     fn new(version: u64, name: &str, json: &str) -> Self {
         let head = format!("event: {name}\ndata: ");
         let json_at = head.len();
-        Self { since: version, event: [&head, json, "\n\n"].concat().into(), json_at }
+        let event = [&head, json, "\n\n"].concat().into();
+        Self { since: version, event, json_at, compressed: Arc::default() }
+    }
+
+    /// Returns the event as [`blocks`] of a deflate stream, which are the same for all clients.
+    pub(crate) fn compressed(&self) -> Bytes {
+        self.compressed.get_or_init(|| blocks(&self.event)).clone()
     }
 
     /// Returns the data.

@@ -31,6 +31,7 @@ mod books;
 mod bus;
 mod channel;
 mod client;
+mod compression;
 mod errors;
 mod explaining;
 mod fix;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::activity::{bus_csv, session_csv};
 use crate::books::BookList;
 use crate::bus::stall;
+use crate::compression::accepts_gzip;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
@@ -360,12 +361,14 @@ pub(crate) async fn events(
     State(shared): Context,
     Query(parameters): Parameters,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Response {
+    let is_gzip = accepts_gzip(&headers);
     let is_summary = |(name, value): &(String, String)| name == "of" && value == "summary";
     if parameters.iter().any(is_summary) {
         let pace = if shared.has_many() { StreamPace::Sparing } else { StreamPace::Full };
         let subject = StreamSubject::Summary(SummaryQuery::new(parameters));
-        return stream(shared, subject, pace);
+        return stream(shared, subject, pace, is_gzip);
     }
     let query = match Query::<BooksQuery>::try_from_uri(&uri) {
         Ok(Query(query)) => query,
@@ -386,5 +389,5 @@ pub(crate) async fn events(
             return refused(StatusCode::BAD_REQUEST, "of is state, summary, books or packets");
         }
     };
-    stream(shared, subject, StreamPace::Full)
+    stream(shared, subject, StreamPace::Full, is_gzip)
 }

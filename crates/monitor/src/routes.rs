@@ -9,6 +9,7 @@ use axum::routing::{MethodRouter, get, post};
 use tickwire_telemetry::http::Token;
 
 use crate::assets;
+use crate::compression::compress;
 use crate::guard::{BODY_BYTES_MAX, add_headers, check_length, check_site};
 use crate::monitor::{Monitor, Shared};
 use crate::{errors, pasted, requests};
@@ -66,6 +67,7 @@ impl Monitor {
             .route("/", get(assets::page))
             .route("/assets/{name}", get(assets::asset))
             .layer(from_fn(errors::as_json))
+            .layer(from_fn(compress))
             .layer(from_fn(add_headers))
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use crate::compression::GzipStream;
 use crate::monitor::Shared;
 use crate::requests::StreamSubject;
 
@@ -58,6 +59,8 @@ struct Streaming {
     /// Time before which no further event is sent; `None` before the first event.
     next: Option<Instant>,
     ends: Instant,
+    /// The compressed stream; `None` for a client that accepts none.
+    gzip: Option<GzipStream>,
 }
 
 impl Streaming {
@@ -74,27 +77,47 @@ impl Streaming {
             let begun = Instant::now();
             let frame = self.shared.frame(&self.subject)?;
             self.next = Some(begun + self.pace.spacing(frame.event.len()));
-            if self.sent.replace(frame.since) != Some(frame.since) {
-                return Some(frame.event);
+            if self.sent.replace(frame.since) == Some(frame.since) {
+                continue;
             }
+            let Some(gzip) = &mut self.gzip else { return Some(frame.event) };
+            gzip.note(&frame.event);
+            return Some(frame.compressed());
         }
     }
 }
 
 /// Streams a subject as events: once at the start, then after each change of its data. The body is asked for more only when the
 /// connection has taken what was there, so that a client that reads slowly misses states and never gets old ones.
-pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject, pace: StreamPace) -> Response {
+pub(crate) fn stream(
+    shared: Arc<Shared>,
+    subject: StreamSubject,
+    pace: StreamPace,
+    is_gzip: bool,
+) -> Response {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;
     let subject = Arc::new(subject);
-    let streaming = Streaming { shared, changes, subject, sent: None, pace, next: None, ends };
-    let events = stream::unfold(streaming, |mut streaming| async move {
-        Some((streaming.next().await?, streaming))
+    let mut gzip = is_gzip.then(GzipStream::default);
+    let begin = gzip.as_mut().map_or(RETRY, |gzip| gzip.begin(&RETRY));
+    let streaming =
+        Streaming { shared, changes, subject, sent: None, pace, next: None, ends, gzip };
+    let events = stream::unfold(Some(streaming), |streaming| async {
+        let mut streaming = streaming?;
+        match streaming.next().await {
+            Some(event) => Some((event, Some(streaming))),
+            None => Some((streaming.gzip?.end(), None)),
+        }
     });
-    let events = stream::once(ready(RETRY)).chain(events).map(Ok::<_, Infallible>);
+    let events = stream::once(ready(begin)).chain(events).map(Ok::<_, Infallible>);
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(events)).into_response()
+    let mut response = (headers, Body::from_stream(events)).into_response();
+    if is_gzip {
+        let coding = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(header::CONTENT_ENCODING, coding);
+    }
+    response
 }
 
 #[cfg(test)]

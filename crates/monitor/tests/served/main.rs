@@ -2,6 +2,7 @@
 
 mod api;
 mod common;
+mod compressed;
 mod fleet;
 mod histories;
 mod hostile;
