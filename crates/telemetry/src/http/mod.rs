@@ -44,8 +44,10 @@ use tickwire_host::affinity::spawn_background;
 use tickwire_host::{Action, Error};
 
 /// Most connections at the same time. One more closes the oldest of those that have sent no head of a request, or the oldest of
-/// all.
-const CONNECTIONS_MAX: usize = 64;
+/// all. A viewer of the monitor has one or two.
+const CONNECTIONS_MAX: usize = 256;
+/// Longest head of a request, and most bytes of an answer that wait for a slow client.
+const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// Time limit for receiving the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for a whole connection.
@@ -208,6 +210,7 @@ async fn serve_connection(
         .timer(TokioTimer::new())
         .keep_alive(false)
         .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(BUFFER_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), answer);
     // A client that disconnects or takes too long is not an error.
     let _ = timeout(CONNECTION_TIMEOUT, connection).await;
@@ -232,8 +235,19 @@ mod tests {
     use axum::routing::get;
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::thread;
     use std::time::Instant;
+    use tickwire_host::process::resident_bytes;
+
+    /// Tests with many connections run one after the other: a process has only so many files.
+    static MANY: Mutex<()> = Mutex::new(());
+    /// More connections than the server keeps.
+    const TOO_MANY: usize = CONNECTIONS_MAX + 64;
+
+    fn many() -> MutexGuard<'static, ()> {
+        MANY.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     fn server() -> HttpServer {
         let routes = Router::new().route("/", get(|| async { "here" }));
@@ -261,9 +275,10 @@ mod tests {
 
     #[test]
     fn clients_that_say_nothing_keep_nobody_out_and_end() {
+        let _many = many();
         let server = server();
         let connect = |_| TcpStream::connect(server.address()).unwrap();
-        let mut idle: Vec<_> = (0..2 * CONNECTIONS_MAX).map(connect).collect();
+        let mut idle: Vec<_> = (0..TOO_MANY).map(connect).collect();
         let begun = Instant::now();
         for _ in 0..3 {
             assert!(read(server.address()).ends_with("here"));
@@ -283,6 +298,7 @@ mod tests {
 
     #[test]
     fn connections_that_ask_for_nothing_close_no_open_answer() {
+        let _many = many();
         let answer = || async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             "late"
@@ -294,7 +310,7 @@ mod tests {
         // The server has read the request by then.
         thread::sleep(Duration::from_millis(200));
         let connect = |_| TcpStream::connect(server.address()).unwrap();
-        let idle: Vec<_> = (0..2 * CONNECTIONS_MAX).map(connect).collect();
+        let idle: Vec<_> = (0..TOO_MANY).map(connect).collect();
         let mut text = String::new();
         open.read_to_string(&mut text).unwrap();
         assert!(text.ends_with("late"), "{text}");
@@ -330,7 +346,40 @@ mod tests {
         }
     }
 
-    static LOG: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+    #[test]
+    fn memory_is_bounded_though_every_connection_is_slow() {
+        const GROWTH_BYTES_MAX: u64 = 48 << 20;
+        let _many = many();
+        let chunk = || Ok::<_, std::convert::Infallible>(vec![b'x'; 16 << 10]);
+        let endless = move || async move {
+            axum::body::Body::from_stream(futures_util::stream::repeat_with(chunk))
+        };
+        let routes = Router::new().route("/", get(endless));
+        let server = HttpServer::serve("0".parse().unwrap(), routes).unwrap();
+        let before = resident_bytes().unwrap();
+        // Half of the clients read nothing of an answer without an end, the others send a head without an end.
+        let head =
+            [&b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "[..], &vec![b'y'; 1 << 20]].concat();
+        let client = |index: usize| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            let sent: &[u8] =
+                if index.is_multiple_of(2) { b"GET / HTTP/1.0\r\n\r\n" } else { &head };
+            // As much as the server takes.
+            let _ = stream.write(sent);
+            stream
+        };
+        let clients: Vec<TcpStream> = (0..CONNECTIONS_MAX).map(client).collect();
+        let mut most = 0;
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(100));
+            most = most.max(resident_bytes().unwrap().saturating_sub(before));
+        }
+        assert!(most < GROWTH_BYTES_MAX, "{} MiB more", most >> 20);
+        drop(clients);
+    }
+
+    static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
     /// Keeps log lines in [`LOG`].
     struct LogLines;
