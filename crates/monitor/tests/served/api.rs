@@ -75,8 +75,10 @@ pub(crate) fn check(document: &Value, schema: &Value, value: &Value, place: &str
 fn the_document_has_the_routes() {
     let document = document();
     let mut paths = document["paths"].as_object().unwrap().clone();
-    // Routes of other crates, which a process serves beside those of the monitor.
-    paths.retain(|path, _| path != "/metrics" && !path.starts_with("/sessions"));
+    // Routes of other crates, which a process serves beside those of the monitor, and those of the page over several.
+    let is_other =
+        |path: &str| path == "/metrics" || path.starts_with("/sessions") || path.starts_with("/p/");
+    paths.retain(|path, _| !is_other(path));
     let described: Vec<(String, String)> = paths
         .iter()
         .flat_map(|(path, methods)| {
@@ -132,7 +134,13 @@ fn answers_are_as_the_document_says() {
 }
 
 /// Compares an answer with the description of its status.
-fn check_error(document: &Value, method: &str, path: &str, answer: &Answer, status: u16) {
+pub(crate) fn check_error(
+    document: &Value,
+    method: &str,
+    path: &str,
+    answer: &Answer,
+    status: u16,
+) {
     assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
     let described = &document["paths"][path][method]["responses"][status.to_string()];
     let described = resolved(document, described);

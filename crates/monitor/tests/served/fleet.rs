@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::api::{check, document};
+use crate::api::{check, check_error, document};
 use crate::common::{Feed, Served, get, get_with, message, post, send, serve, token, wait};
 use axum::Json;
 use axum::extract::Request;
@@ -270,6 +270,33 @@ fn a_process_that_speaks_tls_is_named_as_such() {
     let ready = get(server.address(), "/ready");
     assert!(ready.status == 503 && ready.body.contains("seems to serve TLS"), "{}", ready.body);
     alert.join().unwrap();
+}
+
+#[test]
+fn routes_of_the_page_over_all_are_as_the_document_says() {
+    let own = token("documented");
+    let (server, _served) = fleet(Some(own.clone()));
+    let (address, document) = (server.address(), document());
+    let right = format!("Authorization: Bearer {}\r\n", own.expose());
+    let foreign = format!("{right}Origin: http://evil.example\r\n");
+    for (path, headers, status) in [
+        ("/p/open/api/v1/state", "", 401),
+        ("/p/open/sessions/S", "", 401),
+        ("/p/open/api/v1/state", foreign.as_str(), 403),
+        ("/p/nobody/api/v1/state", &right, 404),
+        ("/p/open/assets/page.js", &right, 404),
+        ("/p/gone/api/v1/state", &right, 502),
+    ] {
+        let answer = get_with(address, path, headers);
+        check_error(&document, "get", "/p/{name}/{path}", &answer, status);
+    }
+    for path in ["/api/v1/openapi.json", "/api/v1/processes", "/build", "/health"] {
+        let answer = get_with(address, path, &right);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let responses = &document["paths"][path]["get"]["responses"];
+        let schema = &responses["200"]["content"]["application/json"]["schema"];
+        check(&document, schema, &answer.json(), path);
+    }
 }
 
 #[test]
