@@ -98,6 +98,8 @@ pub(crate) struct Channel {
     second_mark: Option<Mark>,
     /// Counts at the ends of the seconds that a summary is about.
     recent_marks: VecDeque<Mark>,
+    /// Sequence numbers delivered or declared lost, whatever resets there were.
+    seq_nums: u64,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     /// The books that somebody looks at.
     pub(crate) board: BoardReader,
@@ -127,11 +129,11 @@ struct Mark {
     failed: u64,
     missing: u64,
     gaps: u64,
-    next_seq_num: Option<u64>,
+    seq_nums: u64,
 }
 
 impl Mark {
-    fn new(counts: &Counts) -> Self {
+    fn new(counts: &Counts, seq_nums: u64) -> Self {
         let mut mark = Self {
             packets: counts.lines.iter().map(|line| line.socket.packets).collect(),
             bytes: counts.lines.iter().map(|line| line.socket.bytes).collect(),
@@ -139,7 +141,7 @@ impl Mark {
             failed: counts.handler.messages.undecodable,
             missing: counts.arbiter.gap_seq_nums,
             gaps: counts.arbiter.gaps,
-            next_seq_num: counts.next_seq_num,
+            seq_nums,
             ..Self::default()
         };
         for line in &counts.lines {
@@ -173,6 +175,7 @@ impl Channel {
             rates: Rates::default(),
             second_mark: None,
             recent_marks: VecDeque::new(),
+            seq_nums: 0,
             names: Vec::new(),
             board,
             trades: VecDeque::new(),
@@ -320,7 +323,8 @@ impl Channel {
         self.gaps.end_replays(&counts.replaying, counts.now_ns);
         self.note_snapshots(&counts);
         self.staleness.take(&counts.states, counts.now_ns);
-        let mark = Mark::new(&counts);
+        self.count_seq_nums(&counts);
+        let mark = Mark::new(&counts, self.seq_nums);
         self.second_mark.get_or_insert_with(|| mark.clone());
         self.rates.note(counts.now_ns, mark);
         let is_of_gap = |state: &u8| {
@@ -336,6 +340,16 @@ impl Channel {
             spans.count(&counts);
         }
         self.counts = Some(counts);
+    }
+
+    /// Adds the sequence numbers since the last counts. Those around a sequence reset are left out.
+    fn count_seq_nums(&mut self, counts: &Counts) {
+        let Some(before) = &self.counts else { return };
+        if let (Some(next), Some(last)) = (counts.next_seq_num, before.next_seq_num)
+            && counts.arbiter.resets == before.arbiter.resets
+        {
+            self.seq_nums += next.saturating_sub(last);
+        }
     }
 
     /// Completes the second `t` (seconds since 1970) of the history.
@@ -468,9 +482,7 @@ impl Channel {
         let nothing = Mark::default();
         let now = self.rates.last().unwrap_or(&nothing);
         let before = self.recent_marks.front().or(self.second_mark.as_ref()).unwrap_or(&nothing);
-        // A sequence reset makes the number unknown.
-        let numbers = now.next_seq_num.zip(before.next_seq_num);
-        let numbers = numbers.and_then(|(now, before)| now.checked_sub(before));
+        let numbers = now.seq_nums.saturating_sub(before.seq_nums);
         let line = |(line, counts): (&LineState, &LineCounts)| {
             let Source::Incremental(of) = counts.socket.source else { return None };
             let lost = now.lost[of.index()].saturating_sub(before.lost[of.index()]);

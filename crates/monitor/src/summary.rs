@@ -81,11 +81,10 @@ pub(crate) struct LineSummary {
 
 impl LineSummary {
     /// `lost` of `numbers` recent sequence numbers are missing on the line.
-    pub(crate) fn new(line: &LineState, lost: u64, numbers: Option<u64>) -> Self {
+    pub(crate) fn new(line: &LineState, lost: u64, numbers: u64) -> Self {
         // A number can be declared lost a little after the next one to deliver has passed it.
-        let percent = |numbers: u64| (lost as f64 / numbers as f64 * 100.0).min(100.0);
-        let lost_percent = numbers.filter(|numbers| *numbers > 0).map(percent);
-        let lost_percent = lost_percent.map(|percent| (percent * 100.0).round() / 100.0);
+        let percent = (lost as f64 / numbers as f64 * 100.0).min(100.0);
+        let lost_percent = (numbers > 0).then(|| (percent * 100.0).round() / 100.0);
         Self { line: line.line, status: line.status, lost_percent }
     }
 }

@@ -78,6 +78,8 @@ fn lines_that_are_silent_or_lose_packets_are_in_the_summary() {
     let both = |feed: &mut Feed, number| {
         Line::ALL.into_iter().for_each(|line| feed.receive(line, number, &message(1)));
     };
+    // The handler runs before the first packet comes.
+    feed.publish();
     both(&mut feed, 1);
     feed.publish();
     // Line B loses two of ten packets, and both lines lose one.
