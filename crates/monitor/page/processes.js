@@ -65,6 +65,7 @@ function row({ name }) {
     keyed(lines, linesOf(of.channels), ({ letter }) => letter, lineTag);
     text(command, of.error ? of.address : `${of.command} ${of.version}`);
     text(channels, of.channels.map((channel) => `${channel.name}: ${format.words(channel.status)}`).join(", "));
+    channels.title = channels.textContent;
     const sum = (member) => of.channels.reduce((sum, channel) => sum + channel[member], 0);
     const ofChannels = (cell, shown) => text(cell, of.channels.length ? shown() : "");
     ofChannels(rate, () => format.rate(sum("messages_per_second")));

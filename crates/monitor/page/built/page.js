@@ -904,6 +904,7 @@ function row2({ name }) {
     keyed(lines, linesOf(of.channels), ({ letter }) => letter, lineTag);
     text(command, of.error ? of.address : `${of.command} ${of.version}`);
     text(channels, of.channels.map((channel2) => `${channel2.name}: ${words(channel2.status)}`).join(", "));
+    channels.title = channels.textContent;
     const sum2 = (member) => of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0);
     const ofChannels = (cell2, shown3) => text(cell2, of.channels.length ? shown3() : "");
     ofChannels(rate2, () => rate(sum2("messages_per_second")));
