@@ -105,11 +105,17 @@ impl Partitioning {
 
     /// Returns the rows of each partition with the path of its directory, such as
     /// `date=2012-02-10/SecurityID=5`. Rows keep their order; partitions are in the order of their first
-    /// rows.
+    /// rows. The rows of a partition are copied when the iterator returns them.
     ///
     /// # Errors
     /// A value is too long for a directory name; errors of Arrow.
-    pub fn split(&self, batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>, ArrowError> {
+    pub fn split<'b>(
+        &self,
+        batch: &'b RecordBatch,
+    ) -> Result<
+        impl ExactSizeIterator<Item = Result<(String, RecordBatch), ArrowError>> + use<'b>,
+        ArrowError,
+    > {
         let mut parts = vec![0_u32; batch.num_rows()];
         let mut names = vec![String::new()];
         for level in &self.levels {
@@ -126,18 +132,15 @@ impl Partitioning {
             };
             names = joined.known.iter().map(name).collect::<Result<_, ArrowError>>()?;
         }
-        if names.len() == 1 {
-            return Ok(names.into_iter().map(|name| (name, batch.clone())).collect());
-        }
+        let is_one = names.len() == 1;
         let mut rows = vec![Vec::new(); names.len()];
         for (row, part) in (0_u32..).zip(parts) {
             rows[part as usize].push(row);
         }
-        let part = |(name, rows)| {
-            let rows = take_record_batch(batch, &UInt32Array::from(rows))?;
-            Ok((name, rows))
-        };
-        names.into_iter().zip(rows).map(part).collect()
+        Ok(names.into_iter().zip(rows).map(move |(name, rows)| match is_one {
+            true => Ok((name, batch.clone())),
+            false => Ok((name, take_record_batch(batch, &UInt32Array::from(rows))?)),
+        }))
     }
 }
 
@@ -410,8 +413,8 @@ mod tests {
         let keys: Vec<_> = keys.iter().map(|key| PartitionKey::named(key)).collect();
         let batch = batch();
         let parts = Partitioning::new(batch.schema_ref(), &keys).unwrap().split(&batch).unwrap();
-        let ids = |rows: &RecordBatch| rows.column(1).as_primitive::<UInt32Type>().iter().collect();
-        parts.iter().map(|(name, rows)| (name.clone(), ids(rows))).collect()
+        let ids = |rows: RecordBatch| rows.column(1).as_primitive::<UInt32Type>().iter().collect();
+        parts.map(Result::unwrap).map(|(name, rows)| (name, ids(rows))).collect()
     }
 
     #[test]
@@ -442,7 +445,7 @@ mod tests {
             let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
             let partitioning = Partitioning::new(&schema, &[PartitionKey::Date]).unwrap();
             let parts = partitioning.split(&batch).unwrap();
-            let names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<String> = parts.map(|part| part.unwrap().0).collect();
             assert_eq!(names, ["date=1970-01-01", "date=1970-01-02"], "{schema}");
         }
     }

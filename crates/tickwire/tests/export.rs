@@ -214,6 +214,28 @@ fn partitions_may_be_more_than_files_may_be_open() {
 }
 
 #[test]
+fn a_key_with_too_many_values_is_refused_before_its_files_are_written() {
+    let d = directory("export_too_many_partitions");
+    let templates = file(&d, "t.xml", XML.as_bytes());
+    let price = |price: u32| {
+        let digits = [(price >> 14) as u8, (price >> 7 & 0x7F) as u8, price as u8 & 0x7F | 0x80];
+        [&[0xC0, 0x81][..], &digits].concat()
+    };
+    let packets: Vec<Vec<u8>> = ((1 << 14)..(1 << 14) + 50_001).map(price).collect();
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    let capture = file(&d, "a.bin", &u32be(&packets));
+    let out = d.join("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let run = tickwire(&format!(
+        "export {capture} -t {templates} --reset packet -o {} --partition Price -q",
+        out.display()
+    ));
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("50001 files for 50001 rows"), "{}", run.err);
+    assert!(!out.join("Tick").exists());
+}
+
+#[test]
 fn names_that_are_no_text_are_told_apart() {
     let d = directory("export_odd_names");
     let templates = file(&d, "t.xml", XML.as_bytes());

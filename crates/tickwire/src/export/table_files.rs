@@ -18,6 +18,9 @@ const DIGEST: &str = "tickwire.input_sha256";
 /// Maximum bytes that all files of a target keep in memory together.
 const WAITING_BYTES_MAX: usize = 128 << 20;
 
+/// Maximum number of partitions among the rows of a table that are written together.
+const PARTITIONS_MAX: usize = 50_000;
+
 /// Destination of tables.
 #[derive(Clone, Debug)]
 pub enum Target {
@@ -291,10 +294,19 @@ impl Partitions {
     /// capture, the second has `.part2` appended, and so on.
     fn write(&mut self, to: &InDirectory, table: &str, below: &mut Vec<String>) -> io::Result<()> {
         self.waiting_bytes = 0;
-        let rows = joined(&self.schema, std::mem::take(&mut self.waiting));
-        let parts = rows.and_then(|rows| self.partitioning.split(&rows));
-        let parts = parts.map_err(|error| io::Error::other(format!("table {table}: {error}")))?;
-        for (directory, rows) in parts {
+        let failed = |error| io::Error::other(format!("table {table}: {error}"));
+        let rows = joined(&self.schema, std::mem::take(&mut self.waiting)).map_err(failed)?;
+        let parts = self.partitioning.split(&rows).map_err(failed)?;
+        if parts.len() > PARTITIONS_MAX {
+            return Err(io::Error::other(format!(
+                "table {table}: --partition gives {} files for {} rows, and at most {PARTITIONS_MAX} at a time are \
+                 allowed: choose a key with fewer values",
+                parts.len(),
+                rows.num_rows()
+            )));
+        }
+        for part in parts {
+            let (directory, rows) = part.map_err(failed)?;
             let count = self.counts.entry(directory.clone()).or_default();
             *count += 1;
             let part = if *count > 1 { format!(".part{count}") } else { String::new() };
@@ -307,5 +319,49 @@ impl Partitions {
             below.push(path);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tickwire_arrow::{RowTable, RowType, RowValue};
+
+    #[test]
+    fn rows_of_partitions_that_wait_are_bounded() {
+        let directory =
+            std::env::temp_dir().join(format!("tickwire-table-files-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        let target = Target::Directory(InDirectory {
+            directory: directory.clone(),
+            name: "a".to_owned(),
+            format: FileFormat::Parquet,
+            replaces: false,
+            partition: vec![PartitionKey::named("key")],
+            encoders: Encoders::new(1),
+        });
+        let mut rows = RowTable::new([("key", RowType::Number), ("text", RowType::Text)]);
+        let mut files = TableFiles::new(target, Vec::new(), Some("digest"));
+        let table = files.begin("T", &Arc::clone(rows.schema())).expect("a table");
+        let text = "x".repeat(1 << 20);
+        for batch in 0..9 {
+            for row in 0..20 {
+                let pushed = rows.push(|column| match column {
+                    "key" => Some(RowValue::Number(row % 3)),
+                    _ => Some(RowValue::Text(&text)),
+                });
+                pushed.expect("fits");
+            }
+            files.write(table, &rows.take_batch().expect("fits")).expect("written");
+            let waiting: usize = files.tables.iter().map(TableFile::waiting_bytes).sum();
+            assert!(waiting <= WAITING_BYTES_MAX, "{batch}: {waiting}");
+        }
+        let written = files.finish("digest").expect("written");
+        assert_eq!(written.rows, [("T".to_owned(), 180)]);
+        let names = [0, 1, 2].map(|key| format!("T/key={key}/a.parquet"));
+        let parts = [0, 1, 2].map(|key| format!("T/key={key}/a.part2.parquet"));
+        assert_eq!(written.files, [names, parts].concat());
+        std::fs::remove_dir_all(&directory).expect("removed");
     }
 }
