@@ -1,5 +1,7 @@
 //! `tickwire receive --show .. --tables`.
 
+#[path = "support/receiving.rs"]
+mod receiving;
 mod support;
 
 use arrow_array::cast::AsArray;
@@ -7,6 +9,7 @@ use arrow_array::types::{Decimal128Type, TimestampNanosecondType, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use receiving::Receiving;
 use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::net::UdpSocket;
@@ -287,4 +290,46 @@ fn a_run_that_is_interrupted_leaves_whole_files() {
     assert!(status.success(), "{status}");
     assert_eq!(names(&tables), ["books.parquet", "trades.parquet"]);
     assert_eq!(rows(&tables.join("books.parquet")).len(), 0);
+}
+
+#[test]
+fn a_live_run_that_is_killed_keeps_the_rows_of_complete_files() {
+    let d = directory("tables-killed-live");
+    let tables = d.join("tables");
+    let _ = fs::remove_dir_all(&tables);
+    let generated = tickwire(&format!(
+        "generate cme -n 300 --framing cme --force -o {0}/f.bin --write-templates {0}/f.xml",
+        d.display()
+    ));
+    assert_eq!(generated.status, 0, "{}", generated.err);
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let group = format!("-a 239.253.{high}.{low} -p 25003");
+    let receiving = Receiving::start_showing(
+        &format!(
+            "-t {}/f.xml --framing cme {group} --first 1 --show books --tables {} --tables-rotate-time 100ms",
+            d.display(),
+            tables.display()
+        ),
+        1,
+    );
+    let sent = tickwire(&format!("multicast -f {}/f.bin {group} -s 1000", d.display()));
+    assert_eq!(sent.status, 0, "{}", sent.err);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !tables.join("books.part2.parquet").exists() {
+        assert!(Instant::now() < until, "{:?}", names(&tables));
+        thread::sleep(Duration::from_millis(20));
+    }
+    // Kills it.
+    drop(receiving);
+    let found = names(&tables);
+    let complete: Vec<_> = found.iter().filter(|name| !name.starts_with('.')).collect();
+    assert_eq!(complete[..2], ["books.parquet", "books.part2.parquet"], "{found:?}");
+    assert_eq!(found.len(), complete.len() + 1, "{found:?}");
+    let rows = |name: &&String| {
+        let count = rows(&tables.join(name)).len();
+        assert!(count > 0, "{name}");
+        count
+    };
+    let count: usize = complete.iter().map(rows).sum();
+    assert!(count > 100, "{count}");
 }

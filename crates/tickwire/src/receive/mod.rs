@@ -75,9 +75,11 @@ impl<'a> Session<'a> {
             ));
         }
         let several = channels.len() > 1;
+        let is_captured = channels.iter().all(|channel| channel.args.captures.is_any());
         let out = match (&show, tables) {
             (Some(show), Some(directory)) => {
-                Output::with_tables(ShownTables::create(directory, &show.shown, several)?)
+                let rotates = (!is_captured).then_some(show.tables_rotate_time);
+                Output::with_tables(ShownTables::create(directory, &show.shown, several, rotates)?)
             }
             _ => Output::default(),
         };
@@ -88,10 +90,7 @@ impl<'a> Session<'a> {
             show::push_heading(show, several, &out);
         }
         let ending = Ending::new(args, stop.clone(), channels.len());
-        let bus = {
-            let is_captured = channels.iter().all(|channel| channel.args.captures.is_any());
-            bus::MarketBus::join(&args.bus, is_captured, &stop)?
-        };
+        let bus = bus::MarketBus::join(&args.bus, is_captured, &stop)?;
         Ok(Self { bus, args, channels, show, out, stop, ending })
     }
 

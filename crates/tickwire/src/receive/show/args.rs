@@ -1,9 +1,11 @@
 //! Selection and format of the output.
 
 use crate::failure::Failure;
+use crate::units::Span;
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::time::Duration;
 use tickwire_feed::market::{Instrument, Instruments};
 
 /// Separates the parts of an instrument's name.
@@ -36,6 +38,11 @@ pub struct ShowArgs {
     #[arg(long, value_name = "DIR", requires = "show", conflicts_with = "format")]
     #[arg(help_heading = "Output")]
     tables: Option<PathBuf>,
+    /// Rename the files of live channels after this time, and continue in further files, such as
+    /// trades.part2.parquet.
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "tables")]
+    #[arg(help_heading = "Output")]
+    tables_rotate_time: Span,
 }
 
 /// The kinds of output.
@@ -81,6 +88,8 @@ pub struct ShowOptions {
     pub at_end: bool,
     /// Directory of the tables that replace text.
     pub tables: Option<PathBuf>,
+    /// The longest time that rows of live channels wait for the final name of their file.
+    pub tables_rotate_time: Duration,
 }
 
 impl ShowOptions {
@@ -158,6 +167,7 @@ impl ShowArgs {
             fields,
             at_end: self.at_end,
             tables: self.tables.clone(),
+            tables_rotate_time: self.tables_rotate_time.duration(),
         }))
     }
 }

@@ -159,6 +159,8 @@ impl Printer {
     pub fn rest(&mut self, handler_ns: u64) {
         let now_ns = handler_ns.saturating_add(self.epoch_ns);
         self.let_go(|order| order.expire(now_ns));
+        let rested = self.out.rest_tables();
+        self.note(rested);
         self.flush();
     }
 

@@ -41,6 +41,11 @@ impl Output {
         self.lock().tables.as_mut().map_or(Ok(()), |tables| tables.push(shown, rows))
     }
 
+    /// Completes the files of tables whose time is over.
+    pub fn rest_tables(&self) -> io::Result<()> {
+        self.lock().tables.as_mut().map_or(Ok(()), ShownTables::rest)
+    }
+
     /// Completes the tables and renames their files to their final names.
     pub fn finish_tables(&self) -> io::Result<()> {
         let tables = self.lock().tables.take();

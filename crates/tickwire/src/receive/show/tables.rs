@@ -11,7 +11,9 @@ mod with_columns {
     use super::super::{CHANNEL, Shown, columns};
     use crate::failure::Failure;
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
+    use tickwire_arrow::unfinished::named;
     use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
 
     /// Rows per batch.
@@ -23,13 +25,24 @@ mod with_columns {
     /// Bytes of a file that are buffered in memory before they become a row group.
     const WAITING_BYTES: usize = 32 << 20;
 
-    /// One file per kind of output. The files get their final names at the end.
-    pub struct ShownTables(Vec<Table>);
+    /// One file per kind of output. The files get their final names at the end, or after a fixed time: then further
+    /// files follow, so that a killed run loses only the rows of the last ones.
+    pub struct ShownTables {
+        tables: Vec<Table>,
+        /// The longest time between the first row of a file and its final name; `None` for the end.
+        rotates: Option<Duration>,
+    }
 
     struct Table {
         shown: Shown,
         rows: RowTable,
         file: PartialFile,
+        /// Name of the first file.
+        first: PathBuf,
+        /// Number of files so far.
+        files: u32,
+        /// Time of the first row of the file.
+        begun: Option<Instant>,
         /// Number of books, or of rows of another kind, so far.
         changes: u64,
         /// Number of rows left out because a column cannot hold a value, and the error of the first one.
@@ -42,20 +55,30 @@ mod with_columns {
             directory: &Path,
             shown: &[Shown],
             has_channels: bool,
+            rotates: Option<Duration>,
         ) -> Result<Self, Failure> {
             let tables = shown.iter().map(|shown| Table::create(directory, *shown, has_channels));
-            tables.collect::<Result<_, _>>().map(Self)
+            Ok(Self { tables: tables.collect::<Result<_, _>>()?, rotates })
         }
 
         /// Appends the levels of a book, or one row of another kind.
         pub fn push(&mut self, shown: Shown, rows: &[Row]) -> io::Result<()> {
-            let table = self.0.iter_mut().find(|table| table.shown == shown);
-            table.map_or(Ok(()), |table| table.push(rows))
+            let Some(table) = self.tables.iter_mut().find(|table| table.shown == shown) else {
+                return Ok(());
+            };
+            table.push(rows)?;
+            if table.is_due(self.rotates) { table.rotate() } else { Ok(()) }
+        }
+
+        /// Completes the files whose time is over.
+        pub fn rest(&mut self) -> io::Result<()> {
+            let mut due = self.tables.iter_mut().filter(|table| table.is_due(self.rotates));
+            due.try_for_each(Table::rotate)
         }
 
         /// Completes the files and renames them to their final names; returns an error if rows were left out.
         pub fn finish(self) -> io::Result<()> {
-            let ended = self.0.into_iter().map(Table::finish);
+            let ended = self.tables.into_iter().map(Table::finish);
             // Completes all files, even after an error.
             ended.collect::<Vec<_>>().into_iter().collect()
         }
@@ -75,7 +98,8 @@ mod with_columns {
                 Shown::Events => "events",
             };
             let path = directory.join(format!("{name}.{}", FileFormat::Parquet.suffix()));
-            if path.exists() {
+            let second = part(&path, 2);
+            if let Some(path) = [&path, &second].into_iter().find(|path| path.exists()) {
                 return Err(Failure::Usage(format!(
                     "--tables: {} exists: name another directory",
                     path.display()
@@ -86,13 +110,33 @@ mod with_columns {
             let names = change.into_iter().chain(channel).chain(columns(&[shown]).iter().copied());
             let names: Vec<String> = names.flat_map(parts).collect();
             let rows = RowTable::new(names.iter().map(|name| (name.as_str(), type_of(name))));
-            let file = PartialFile::create(path, FileFormat::Parquet, rows.schema())?;
-            Ok(Self { shown, rows, file, changes: 0, left_out: None })
+            let file = PartialFile::create(path.clone(), FileFormat::Parquet, rows.schema())?;
+            let (first, files, begun) = (path, 1, None);
+            Ok(Self { shown, rows, file, first, files, begun, changes: 0, left_out: None })
+        }
+
+        fn is_due(&self, rotates: Option<Duration>) -> bool {
+            let due = rotates.zip(self.begun);
+            due.is_some_and(|(rotates, begun)| begun.elapsed() >= rotates)
+        }
+
+        /// Completes the file and begins the next one.
+        fn rotate(&mut self) -> io::Result<()> {
+            self.write()?;
+            self.files += 1;
+            let path = part(&self.first, self.files);
+            if path.exists() {
+                return Err(named(&path, &"it exists: another run writes to this directory"));
+            }
+            let next = PartialFile::create(path, FileFormat::Parquet, self.rows.schema())?;
+            self.begun = None;
+            std::mem::replace(&mut self.file, next).publish()
         }
 
         fn push(&mut self, rows: &[Row]) -> io::Result<()> {
             let change = self.changes;
             self.changes += 1;
+            self.begun.get_or_insert_with(Instant::now);
             for row in rows {
                 let value_of = |column: &str| match column {
                     CHANGE => Some(RowValue::Number(change)),
@@ -113,14 +157,27 @@ mod with_columns {
 
         fn finish(mut self) -> io::Result<()> {
             self.write()?;
-            let path = self.file.path().to_owned();
-            self.file.publish()?;
+            let path = self.first;
+            // A further file without rows is not kept.
+            if self.files == 1 || self.begun.is_some() {
+                self.file.publish()?;
+            }
             self.left_out.map_or(Ok(()), |(count, first)| {
                 Err(io::Error::other(format!(
                     "{}: {count} rows are left out; the first: {first}",
                     path.display()
                 )))
             })
+        }
+    }
+
+    /// Path of a table's file by its number, from 1: `books.parquet`, `books.part2.parquet`.
+    fn part(first: &Path, number: u32) -> PathBuf {
+        let suffix = FileFormat::Parquet.suffix();
+        if number == 1 {
+            first.to_owned()
+        } else {
+            first.with_extension(format!("part{number}.{suffix}"))
         }
     }
 
@@ -173,13 +230,19 @@ mod without_columns {
     use std::convert::Infallible;
     use std::io;
     use std::path::Path;
+    use std::time::Duration;
 
     /// Cannot be created in this build.
     pub struct ShownTables(Infallible);
 
     impl ShownTables {
         /// Reports how to get tables.
-        pub fn create(_: &Path, _: &[Shown], _: bool) -> Result<Self, Failure> {
+        pub fn create(
+            _: &Path,
+            _: &[Shown],
+            _: bool,
+            _: Option<Duration>,
+        ) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--tables: this program was built without columns: build it with cargo build --release --features \
                  columns; --format csv and jsonl work without"
@@ -189,6 +252,11 @@ mod without_columns {
 
         /// Never called.
         pub fn push(&mut self, _: Shown, _: &[Row]) -> io::Result<()> {
+            match self.0 {}
+        }
+
+        /// Never called.
+        pub fn rest(&mut self) -> io::Result<()> {
             match self.0 {}
         }
 
