@@ -34,7 +34,7 @@ const BATCH_BYTES: usize = 64 << 20;
 /// >>> log = fix.open(path)
 /// >>> batches = log.batches("D", ["Symbol"])
 /// >>> pyarrow.table(batches).column_names
-/// ['line', 'off', 'pkt', 'time', 'Symbol', 'other']
+/// ['line', 'off', 'pkt', 'time', 'source', 'destination', 'Symbol', 'other']
 /// >>> pyarrow.table(batches.collect()).num_rows, batches.error
 /// (1, None)
 /// >>> batches.write_parquet(path.with_suffix(".parquet"))
