@@ -1,6 +1,7 @@
 //! Converts the keys of a section to the settings of a session.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -29,31 +30,49 @@ const MULTIPLIER_MAX: f64 = 1000.0;
 
 /// Known keys without effect. RefreshOnLogon is one of them because a store is locked: no other
 /// process can have changed it.
-const WITHOUT_EFFECT: [&str; 23] = [
-    "description",
-    "fileincludemilliseconds",
-    "fileincludetimestampformessages",
-    "filelogbackuppath",
-    "filestoremaxcachedmsgs",
-    "logmessagewhensessionnotfound",
-    "persistentstore",
-    "preservemessagefieldsorder",
-    "refreshonlogon",
-    "screenlogshowevents",
-    "screenlogshowheartbeats",
-    "screenlogshowincoming",
-    "screenlogshowoutgoing",
-    "socketconnectprotocol",
-    "socketkeepalive",
-    "socketnodelay",
-    "socketoobinline",
-    "socketreceivebuffersize",
-    "socketreuseaddress",
-    "socketsendbuffersize",
-    "socketsynchronouswrites",
-    "sockettcpnodelay",
-    "threadmodel",
+const WITHOUT_EFFECT: [&str; 24] = [
+    "Description",
+    "FileIncludeMilliseconds",
+    "FileIncludeTimeStampForMessages",
+    "FileLogBackupPath",
+    "FileStoreMaxCachedMsgs",
+    "LogMessageWhenSessionNotFound",
+    "PersistentStore",
+    "PreserveMessageFieldsOrder",
+    "RefreshOnLogon",
+    "ScreenLogShowEvents",
+    "ScreenLogShowHeartBeats",
+    "ScreenLogShowIncoming",
+    "ScreenLogShowOutgoing",
+    "SocketAcceptProtocol",
+    "SocketConnectProtocol",
+    "SocketKeepAlive",
+    "SocketNoDelay",
+    "SocketOobInline",
+    "SocketReceiveBufferSize",
+    "SocketReuseAddress",
+    "SocketSendBufferSize",
+    "SocketSynchronousWrites",
+    "SocketTcpNoDelay",
+    "ThreadModel",
 ];
+
+/// Keys of other engines that are not supported, in lower case, with a hint.
+const UNSUPPORTED: [(&str, &str); 8] = [
+    ("allowposdup", ""),
+    ("disconnectonerror", ""),
+    ("enableresetseqtime", RESETS),
+    ("forceresync", ""),
+    ("rejectgarbledmessage", ": a garbled message is always ignored"),
+    ("resetonerror", ""),
+    ("resetseqtime", RESETS),
+    ("socketconnecttimeout", ": an attempt to connect ends after 10 seconds"),
+];
+
+const RESETS: &str = ": the numbers are reset at StartTime";
+
+/// Starts of the keys of databases.
+const DATABASES: [&str; 6] = ["jdbc", "mongo", "mysql", "odbc", "postgresql", "sleepycat"];
 
 /// Limits on connections that must not be 0, because 0 would admit nobody.
 const NEEDED: [&str; 4] = [
@@ -75,6 +94,10 @@ const GUARDS: [&str; 5] = [
 
 /// Further keys that protect a session: a misspelt one would admit everyone, or send plain text.
 const SWITCHES: [&str; 2] = ["SocketUseSSL", "SSLEnable"];
+
+/// Start of what was probably meant as a comment after a value.
+const COMMENT: &str = " #";
+const COMMENT_HINT: &str = "; a comment needs a line of its own";
 
 /// The keys of one session during parsing.
 pub(super) struct Keys {
@@ -102,6 +125,11 @@ impl Keys {
             );
             self.fail(value.line, text);
         }
+        if value.text.is_empty() && name == "filestorepath" {
+            let text = "FileStorePath has no value, so messages would be kept in memory only; \
+                        give it a folder or remove it";
+            self.fail(value.line, text.to_owned());
+        }
         (!value.text.is_empty()).then_some(value)
     }
 
@@ -125,8 +153,15 @@ impl Keys {
         found.into_iter().next()
     }
 
+    /// True if the key is present, with or without a valid value.
+    pub fn has(&self, key: &str) -> bool {
+        self.values.contains_key(&key.to_ascii_lowercase())
+    }
+
     pub fn fail(&mut self, line: u32, text: String) {
-        self.errors.push(Finding { line, text });
+        // The value is part of the text.
+        let hint = if text.contains(COMMENT) { COMMENT_HINT } else { "" };
+        self.errors.push(Finding { line, text: text + hint });
     }
 
     fn required(&mut self, key: &str) -> String {
@@ -174,6 +209,11 @@ pub(super) fn read(
     let mut values = default.values.clone();
     values.extend(section.values.clone());
     let known = SWITCHES.map(str::to_owned).into();
+    let commented = values.values().filter(|(_, value)| value.text.contains(COMMENT));
+    warnings.extend(commented.map(|(key, value)| Finding {
+        line: value.line,
+        text: format!("'{COMMENT}' is part of the value of {key}{COMMENT_HINT}"),
+    }));
     let mut keys = Keys { line: section.line, known, values, errors: Vec::new() };
     let id = read_id(&mut keys);
     let role = read_role(&mut keys);
@@ -198,6 +238,11 @@ pub(super) fn read(
     }
     for (name, (key, value)) in &keys.values {
         let line = value.line;
+        if let Some(hint) = unsupported(name) {
+            let text = format!("'{key}' is not supported and has no effect{hint}");
+            warnings.push(Finding { line, text });
+            continue;
+        }
         let meant = nearest(name, &keys.known);
         let guard = meant.filter(|meant| is_guard(meant));
         // Such a key restricts access in another engine, or is a guard in other words.
@@ -239,6 +284,19 @@ pub(super) fn read(
     })
 }
 
+/// Returns the hint on a key of another engine that is not supported; `None` for other keys.
+fn unsupported(name: &str) -> Option<&'static str> {
+    if DATABASES.iter().any(|start| name.starts_with(start)) {
+        return Some(
+            ": stores and logs are files; name their folders with FileStorePath and FileLogPath",
+        );
+    }
+    if name.starts_with("proxy") {
+        return Some(": connections through a proxy");
+    }
+    UNSUPPORTED.iter().find(|(key, _)| *key == name).map(|(_, hint)| *hint)
+}
+
 /// True if a session without this key may be open to everyone.
 fn is_guard(key: &str) -> bool {
     GUARDS.contains(&&*key.to_ascii_lowercase()) || SWITCHES.contains(&key)
@@ -260,8 +318,12 @@ fn read_id(keys: &mut Keys) -> SessionId {
     let begin_string = keys.required("BeginString");
     let version = BeginString::parse(begin_string.as_bytes());
     if version.is_none() && !begin_string.is_empty() {
-        let text = "expected FIX.4.0 to FIX.4.4 or FIXT.1.1";
-        keys.fail(line, format!("BeginString: '{begin_string}' is not a version; {text}"));
+        let text = match begin_string.starts_with("FIX.5.0") {
+            true => format!("set BeginString=FIXT.1.1 and DefaultApplVerID={begin_string}"),
+            false => "expected FIX.4.0 to FIX.4.4 or FIXT.1.1".to_owned(),
+        };
+        let text = format!("'{begin_string}' is not a version of the session protocol; {text}");
+        keys.fail(line, format!("BeginString: {text}"));
     }
     let mut id = SessionId::new(
         version.unwrap_or(BeginString::Fix42),
@@ -274,9 +336,8 @@ fn read_id(keys: &mut Keys) -> SessionId {
 
 fn read_role(keys: &mut Keys) -> Role {
     let Some(value) = keys.take("ConnectionType") else {
-        let has = |key: &str| keys.values.contains_key(&key.to_ascii_lowercase());
-        let accepts = has("SocketAcceptPort");
-        let connects = has("SocketConnectHost") || has("SocketConnectPort");
+        let accepts = keys.has("SocketAcceptPort");
+        let connects = keys.has("SocketConnectHost") || keys.has("SocketConnectPort");
         // QuickFIX/Go has no ConnectionType: the other keys determine it.
         return match (accepts, connects) {
             (true, false) => Role::Acceptor,
@@ -495,11 +556,14 @@ fn read_dictionaries(keys: &mut Keys, config: &mut Config) -> DictionarySettings
 }
 
 fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
-    let allowed = read_list(keys, "AllowedRemoteAddresses");
-    let certificates = read_list(keys, "AllowedClientCertificates");
+    let range = "an address or range such as 192.0.2.0/24";
+    let allowed = read_list(keys, "AllowedRemoteAddresses", range, is_range);
+    let fingerprint = "the SHA-256 of a certificate (64 hexadecimal digits)";
+    let certificates = read_list(keys, "AllowedClientCertificates", fingerprint, is_fingerprint);
     let is_template = [keys.flag("AcceptorTemplate"), keys.flag("DynamicSession")];
     let is_template = is_template.contains(&Some(true));
     let accept_address = keys.text("SocketAcceptAddress");
+    let has_port = keys.has("SocketAcceptPort");
     let accept_port = keys.number("SocketAcceptPort", "a port from 0 to 65535");
     let reconnect_s = keys.number("ReconnectInterval", "a number of seconds").unwrap_or(30);
     let mut limits = AcceptorLimits::default();
@@ -510,10 +574,11 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
             keys.fail(line, format!("{key}: 0 would refuse every Logon"));
         }
     }
+    let has_host = keys.values.keys().any(|key| key.starts_with("socketconnecthost"));
     let hosts = read_hosts(keys);
     match role {
         Role::Acceptor => {
-            if accept_port.is_none() {
+            if !has_port {
                 keys.fail(keys.line, "an acceptor needs SocketAcceptPort".to_owned());
             }
             let port = accept_port.unwrap_or(0);
@@ -527,7 +592,7 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
             }
         }
         Role::Initiator => {
-            if hosts.is_empty() {
+            if !has_host {
                 let text = "an initiator needs SocketConnectHost and SocketConnectPort";
                 keys.fail(keys.line, text.to_owned());
             }
@@ -536,11 +601,33 @@ fn read_connection(keys: &mut Keys, role: Role) -> ConnectionSettings {
     }
 }
 
-/// Reads a comma-separated list.
-fn read_list(keys: &mut Keys, key: &str) -> Vec<String> {
-    let text = keys.text(key);
-    let parts = text.map(|text| text.split(',').map(|part| part.trim().to_owned()).collect());
-    parts.unwrap_or_default()
+/// Reads a comma-separated list, whose parts must be valid.
+fn read_list(
+    keys: &mut Keys,
+    key: &str,
+    what: &str,
+    is_valid: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let Some(Value { text, line }) = keys.take(key) else { return Vec::new() };
+    let parts: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    for part in parts.iter().filter(|part| !is_valid(part)) {
+        keys.fail(line, format!("{key}: '{part}' is not {what}"));
+    }
+    parts
+}
+
+/// True for an address, or a range with the number of its leading bits.
+fn is_range(text: &str) -> bool {
+    let (address, bits) = text.split_once('/').map_or((text, None), |(at, bits)| (at, Some(bits)));
+    let Ok(address) = address.trim().parse::<IpAddr>() else { return false };
+    let bits_max = if address.is_ipv4() { 32 } else { 128 };
+    bits.is_none_or(|bits| bits.parse::<u8>().is_ok_and(|bits| bits <= bits_max))
+}
+
+/// True for 64 hexadecimal digits, with or without colons.
+fn is_fingerprint(text: &str) -> bool {
+    let digits = || text.bytes().filter(|byte| *byte != b':');
+    digits().count() == 64 && digits().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Reads `SocketConnectHost`, `SocketConnectHost1` and so on, each with its port.
@@ -550,10 +637,13 @@ fn read_hosts(keys: &mut Keys) -> Vec<(String, u16)> {
         let suffix = if number == 0 { String::new() } else { number.to_string() };
         let host = keys.text(&format!("SocketConnectHost{suffix}"));
         let port_key = format!("SocketConnectPort{suffix}");
+        let has_port = keys.has(&port_key);
         let port = keys.number(&port_key, "a port from 0 to 65535");
         match (host, port) {
             (Some(host), Some(port)) => hosts.push((host, port)),
             (None, None) => {}
+            // The wrong port is already reported.
+            (Some(_), None) if has_port => {}
             _ => {
                 let text = format!("SocketConnectHost{suffix} and {port_key} belong together");
                 keys.fail(keys.line, text);

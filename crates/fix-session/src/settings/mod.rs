@@ -34,7 +34,10 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "line {}: {}", self.line, self.text)
+        if self.line > 0 {
+            write!(out, "line {}: ", self.line)?;
+        }
+        out.write_str(&self.text)
     }
 }
 

@@ -2,14 +2,26 @@
 
 use super::keys::Keys;
 use crate::config::Config;
-use crate::schedule::{Schedule, ScheduleError};
+use crate::schedule::Schedule;
+
+/// Keys of the schedule's start, end, first and last day.
+const SESSION_KEYS: [&str; 4] = ["StartTime", "EndTime", "StartDay", "EndDay"];
+/// The same of the logon time.
+const LOGON_KEYS: [&str; 4] = ["LogonTime", "LogoutTime", "LogonDay", "LogoutDay"];
+
+/// Returns the line of the first key that is present, or that of the section.
+fn first_line(keys: &Keys, names: [&str; 5]) -> u32 {
+    let present = names.into_iter().find(|name| keys.has(name));
+    keys.line_of(present.unwrap_or_default())
+}
 
 /// Reads the schedule and the logon time within it.
 pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let always = keys.flag("NonStopSession").unwrap_or(false);
     let local = keys.flag("UseLocalTime").unwrap_or(false);
-    let line = keys.line_of("StartTime");
-    let logon_line = keys.line_of("LogonTime");
+    let line = first_line(keys, ["StartTime", "EndTime", "StartDay", "EndDay", "Weekdays"]);
+    let logon_line =
+        first_line(keys, ["LogonTime", "LogoutTime", "LogonDay", "LogoutDay", "Weekdays"]);
     let zone = keys.text("TimeZone");
     if local && zone.is_none() {
         let text = "UseLocalTime: name the zone with TimeZone, such as TimeZone=Europe/London";
@@ -20,8 +32,8 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
         let [start, end, start_day, end_day] = names.map(|name| keys.text(name));
         Span { start, end, start_day, end_day, weekdays: weekdays.clone(), zone: zone.clone() }
     };
-    let session = take(["StartTime", "EndTime", "StartDay", "EndDay"]);
-    let logon = take(["LogonTime", "LogoutTime", "LogonDay", "LogoutDay"]);
+    let session = take(SESSION_KEYS);
+    let logon = take(LOGON_KEYS);
     let session = if always { Span::default() } else { session };
     let is_limited = logon.is_named();
     // Absent keys of the logon time default to those of the session.
@@ -32,9 +44,9 @@ pub(super) fn read(keys: &mut Keys, config: &mut Config) {
         end_day: logon.end_day.or_else(|| session.end_day.clone()),
         ..logon
     };
-    config.schedule = made(keys, line, &session, ["StartTime", "EndTime"]);
+    config.schedule = made(keys, line, &session, SESSION_KEYS);
     if is_limited {
-        config.logon_schedule = made(keys, logon_line, &logon, ["LogonTime", "LogoutTime"]);
+        config.logon_schedule = made(keys, logon_line, &logon, LOGON_KEYS);
     }
     if let (Some(schedule), Some(logon)) = (&config.schedule, &config.logon_schedule)
         && !schedule.holds(logon)
@@ -64,14 +76,29 @@ impl Span {
     }
 }
 
-/// Creates a schedule if both times are present.
-fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Schedule> {
+/// Creates a schedule if both times are present. Reports all errors.
+fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 4]) -> Option<Schedule> {
+    let [start_key, end_key, start_day_key, end_day_key] = names;
+    let has_days = span.start_day.is_some() || span.end_day.is_some();
+    if has_days && span.weekdays.is_some() {
+        let text =
+            format!("{start_day_key} and {end_day_key} exclude Weekdays; remove one of them");
+        keys.fail(line, text);
+    }
+    if span.start_day.is_some() != span.end_day.is_some() {
+        let text = format!("{start_day_key} and {end_day_key} belong together; one is missing");
+        keys.fail(line, text);
+    }
     let (start, end) = match (&span.start, &span.end) {
-        (None, None) => return None,
+        (None, None) => {
+            if has_days || span.weekdays.is_some() {
+                keys.fail(line, format!("days without {start_key} and {end_key}; add both"));
+            }
+            return None;
+        }
         (Some(start), Some(end)) => (start, end),
         _ => {
-            let [start, end] = names;
-            keys.fail(line, format!("{start} and {end} belong together; one is missing"));
+            keys.fail(line, format!("{start_key} and {end_key} belong together; one is missing"));
             return None;
         }
     };
@@ -80,25 +107,31 @@ fn made(keys: &mut Keys, line: u32, span: &Span, names: [&str; 2]) -> Option<Sch
     let [start_zone, zone] =
         [start_zone, end_zone].map(|own| own.or(span.zone.as_deref()).unwrap_or_default());
     if start_zone != zone {
-        let [start, end] = names;
         let text = format!(
-            "{start} has the zone '{start_zone}' and {end} the zone '{zone}'; give both the same (default: UTC)"
+            "{start_key} has the zone '{start_zone}' and {end_key} the zone '{zone}'; give both the same (default: UTC)"
         );
         keys.fail(line, text);
-        return None;
     }
-    let made = Schedule::daily(zone, start, end).and_then(|schedule| {
-        match (&span.start_day, &span.end_day, &span.weekdays) {
-            (Some(first), Some(last), None) => schedule.weekly(first, last),
-            (None, None, Some(days)) => {
-                schedule.on_days(days.split([',', ' ']).filter(|d| !d.is_empty()))
-            }
-            (None, None, None) => Ok(schedule),
-            _ => Err(ScheduleError::Day("StartDay without EndDay, or both with Weekdays".into())),
-        }
-    });
-    made.map_err(|error| keys.fail(line, format!("schedule: {error}"))).ok()
+    let on_days = |schedule: Schedule| match (&span.start_day, &span.end_day, &span.weekdays) {
+        (Some(first), Some(last), _) => schedule.weekly(first, last),
+        (_, _, Some(days)) => schedule.on_days(days.split([',', ' ']).filter(|d| !d.is_empty())),
+        _ => Ok(schedule),
+    };
+    let always = || Schedule::daily("UTC", MIDNIGHT, MIDNIGHT);
+    let checks = [
+        Schedule::daily(zone, MIDNIGHT, MIDNIGHT),
+        Schedule::daily("UTC", start, MIDNIGHT),
+        Schedule::daily("UTC", MIDNIGHT, end),
+        always().and_then(on_days),
+    ];
+    for error in checks.into_iter().filter_map(Result::err) {
+        keys.fail(line, format!("schedule: {error}"));
+    }
+    Schedule::daily(zone, start, end).and_then(on_days).ok()
 }
+
+/// A valid time, to check the other parts of a schedule on their own.
+const MIDNIGHT: &str = "00:00:00";
 
 fn split_zone(text: &str) -> (&str, Option<&str>) {
     text.split_once(' ').map_or((text, None), |(time, zone)| (time, Some(zone.trim())))

@@ -84,8 +84,8 @@ SocketAcceptPort=70000
 ";
     let SettingsError(errors) = Settings::parse(text).expect_err("wrong");
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
-    assert_eq!(lines, [1, 3, 4, 5, 5, 6, 8, 9, 10, 12, 13], "{errors:?}");
-    assert!(errors[3..5].iter().any(|error| error.text.contains("TargetCompID")));
+    assert_eq!(lines, [1, 3, 4, 5, 6, 8, 9, 10, 12, 13], "{errors:?}");
+    assert!(errors[3].text.contains("TargetCompID"));
     assert!(Settings::parse("").is_err());
 }
 
@@ -572,6 +572,83 @@ fn both_times_of_a_schedule_are_of_one_zone() {
 }
 
 #[test]
+fn errors_name_the_key_and_what_to_set() {
+    for (line, expected) in [
+        (
+            "StartDay=Monday\nStartTime=8:00:00\nEndTime=17:00:00",
+            "StartDay and EndDay belong together",
+        ),
+        ("StartDay=Monday\nEndDay=Friday", "days without StartTime and EndTime"),
+        (
+            "StartTime=08:00:00\nEndTime=09:00:00\nStartDay=mo\nEndDay=fr\nWeekdays=mo",
+            "exclude Weekdays",
+        ),
+        (
+            "HeartBtInt=30 # seconds",
+            "is not a number of seconds; a comment needs a line of its own",
+        ),
+        ("FileStorePath=", "FileStorePath has no value"),
+        ("UseSNI=Y", "UseSNI: no key enables TLS; set SocketUseSSL=Y"),
+        (
+            "SSL_CA=a.pem",
+            "SSL_CA: is not supported; name the authorities with CERTIFICATION_AUTHORITIES_FILE",
+        ),
+        ("BeginString=FIX.5.0SP1", "set BeginString=FIXT.1.1 and DefaultApplVerID=FIX.5.0SP1"),
+    ] {
+        let said = refused(line);
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+    let empty = Settings::parse("# nothing\n").expect_err("no session").to_string();
+    assert_eq!(empty, "the file has no [SESSION] section");
+}
+
+#[test]
+fn all_errors_of_a_session_are_reported_at_once_and_each_only_once() {
+    let text = "[SESSION]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=B\n\
+        SocketAcceptPort=x\nStartTime=25:00:00\nEndTime=26:00:00\nTimeZone=Nowhere/X\nWeekdays=mo,xx\n\
+        AllowedRemoteAddresses=192.0.2.1, 192.0.2.0/33, host\nAllowedClientCertificates=12\n";
+    let SettingsError(errors) = Settings::parse(text).expect_err("wrong");
+    let quoted = errors.iter().filter_map(|error| error.text.split('\'').nth(1));
+    let mut quoted: Vec<&str> = quoted.collect();
+    quoted.sort_unstable();
+    let expected = ["12", "192.0.2.0/33", "25:00:00", "26:00:00", "Nowhere/X", "host", "x", "xx"];
+    assert_eq!((quoted, errors.len()), (expected.to_vec(), 8), "{errors:?}");
+    let hosts = "[SESSION]\nConnectionType=initiator\nBeginString=FIX.4.4\nSenderCompID=A\nTargetCompID=B\n\
+        SocketConnectHost=127.0.0.1\nSocketConnectPort=x\n";
+    let SettingsError(errors) = Settings::parse(hosts).expect_err("wrong");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+}
+
+#[test]
+fn keys_of_other_engines_are_warnings_with_a_hint() {
+    let warnings = |key: &str| {
+        let settings = Settings::parse(&acceptor_with(&format!("{key}=1\n"))).expect("no error");
+        settings.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    for (key, expected) in [
+        (
+            "RejectGarbledMessage",
+            "is not supported and has no effect: a garbled message is always ignored",
+        ),
+        ("MySQLStoreDatabase", "FileStorePath"),
+        ("JdbcURL", "FileStorePath"),
+        ("SocketConnectTimeout", "is not supported and has no effect"),
+        ("SocketNoDelayed", "did you mean SocketNoDelay?"),
+    ] {
+        let said = warnings(key);
+        assert!(
+            said.starts_with(&format!("line 7: '{key}'")) && said.ends_with(expected)
+                || said.contains(expected),
+            "{said}"
+        );
+    }
+    assert_eq!(warnings("SocketAcceptProtocol"), "");
+    let text = acceptor_with("FileLogPath=log # here\n");
+    let settings = Settings::parse(&text).expect("no error");
+    assert!(settings.warnings[0].text.contains("a comment needs a line of its own"));
+}
+
+#[test]
 fn an_unknown_key_is_a_warning_with_the_key_that_it_resembles() {
     let warning = |role: &str, key: &str| {
         let connection = match role {
@@ -586,7 +663,7 @@ fn an_unknown_key_is_a_warning_with_the_key_that_it_resembles() {
     };
     let text = "'HeartbeatInt' is not known and has no effect; did you mean HeartBtInt?";
     assert_eq!(warning("acceptor", "HeartbeatInt"), format!("line 7: {text}"));
-    let text = "'AllowPosDup' is not known and has no effect";
+    let text = "'AllowPosDup' is not supported and has no effect";
     assert_eq!(warning("acceptor", "AllowPosDup"), format!("line 7: {text}"));
     // An initiator lets nobody in.
     let text = "'ReqiredPassword' is not known and has no effect; did you mean RequiredPassword?";

@@ -59,6 +59,8 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
     let mut switch: Option<bool> = None;
     let mut wants_client: Option<(u32, bool)> = None;
     let mut others: Vec<(String, u32)> = Vec::new();
+    // SNI alone does not enable TLS.
+    let mut is_sni_only = true;
     for name in names {
         let line = keys.line_of(&name);
         let shown = keys.values.get(&name).map_or_else(|| name.clone(), |(shown, _)| shown.clone());
@@ -124,14 +126,23 @@ pub(super) fn read(keys: &mut Keys, role: Role) -> Option<TlsSettings> {
             key if key.contains("cipher") => {
                 Err("cipher suites cannot be selected; the safe ones of TLS 1.2 and 1.3 are used")
             }
+            key if key.starts_with("sslca") => {
+                Err("is not supported; name the authorities with CERTIFICATION_AUTHORITIES_FILE")
+            }
             _ => Err("is not supported; no connection is made without it"),
         };
+        is_sni_only &= key == "usesni" && outcome.is_ok();
         if let Err(text) = outcome {
             keys.fail(line, format!("{shown}: {text}"));
         }
     }
     if let (Some(false), Some((other, line))) = (switch, others.first()) {
         keys.fail(*line, format!("{other}: another key disables TLS; remove one of them"));
+    }
+    if let (None, Some((other, line)), true) = (switch, others.first(), is_sni_only) {
+        let text = "no key enables TLS; set SocketUseSSL=Y and CERTIFICATION_AUTHORITIES_FILE, or \
+                    remove it";
+        keys.fail(*line, format!("{other}: {text}"));
     }
     match wants_client {
         Some((line, true)) if role == Role::Acceptor && tls.authorities.is_none() => {
