@@ -37,6 +37,13 @@ pub trait Application {
         let _ = (session, text);
     }
 
+    /// Handles the failure of a connection whose session is not logged on yet: it cannot be
+    /// established, TLS fails, or the peer closes it without an answer to the Logon. `text` is the
+    /// reason; the event log has it as well. [`Application::handle_disconnected`] follows.
+    fn handle_connection_failure(&mut self, session: SessionKey, text: &str) {
+        let _ = (session, text);
+    }
+
     /// Handles the disconnection of a session.
     fn handle_disconnected(&mut self, session: SessionKey) {
         let _ = session;

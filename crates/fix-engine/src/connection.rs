@@ -31,6 +31,8 @@ pub(super) struct Connection {
     pub session: Option<SessionKey>,
     /// Listener and peer of an accepted connection.
     pub listener: Option<(usize, Peer)>,
+    /// Host and address to which an initiator connects.
+    pub target: String,
     /// The session that its Logon names.
     pub claimed: Option<SessionId>,
     /// The Logon that is being decided on.
@@ -54,6 +56,7 @@ impl Connection {
             state,
             session: None,
             listener: None,
+            target: String::new(),
             claimed: None,
             attempt: None,
             early: Vec::new(),

@@ -173,8 +173,11 @@ fn ended(why: &DisconnectReason) -> (Level, &'static str, String) {
         DisconnectReason::Hook(text) => {
             (Level::WARN, "end_hook", format!("a hook refused it: {text}"))
         }
+        DisconnectReason::LoggedOut { text } if text.is_empty() => {
+            (Level::INFO, "end_logout", "logged out".to_owned())
+        }
         DisconnectReason::LoggedOut { text } => {
-            (Level::INFO, "end_logout", format!("logged out {text}").trim_end().to_owned())
+            (Level::WARN, "end_logout", format!("the peer logged out: {text}"))
         }
         DisconnectReason::LogonRefused(refusal) => {
             (Level::WARN, "end_refused", format!("Logon refused: {refusal}"))
@@ -234,6 +237,19 @@ mod tests {
         assert_eq!(passes("C", 2), Some(String::new()));
         let more = " (1 more of this kind were not logged)".to_owned();
         assert_eq!(passes("B", SECOND_NS + 1), Some(more));
+    }
+
+    #[test]
+    fn a_logout_with_a_text_is_a_warning() {
+        let logged_out = |text: &str| {
+            let why = DisconnectReason::LoggedOut { text: text.to_owned() };
+            let (level, _, text) =
+                session_event_text(&SessionEvent::Disconnect(why)).expect("text");
+            (level, text)
+        };
+        assert_eq!(logged_out(""), (Level::INFO, "session ends: logged out".to_owned()));
+        let text = "session ends: the peer logged out: MsgSeqNum too low";
+        assert_eq!(logged_out("MsgSeqNum too low"), (Level::WARN, text.to_owned()));
     }
 
     #[test]

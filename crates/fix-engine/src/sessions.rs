@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{
-    Config, Head, Now, Refusal, SendError, Session, SessionId, Store, StoreError,
+    BeginString, Config, Head, Now, Refusal, SendError, Session, SessionId, Store, StoreError,
 };
 
 use super::access::Access;
@@ -346,6 +346,13 @@ impl Sessions {
     /// Returns the session that a Logon to a listener names.
     pub(super) fn of_listener(&self, listener: usize, id: &SessionId) -> Option<SessionKey> {
         self.by_listener.get(&(listener, unqualified(id))).copied()
+    }
+
+    /// True if a session of a listener differs only in its BeginString.
+    pub(super) fn is_other_version(&self, listener: usize, id: &SessionId) -> bool {
+        BeginString::ALL.into_iter().any(|begin_string| {
+            self.of_listener(listener, &SessionId { begin_string, ..id.clone() }).is_some()
+        })
     }
 
     /// Returns a session for changes by the engine, without marking it dirty.

@@ -174,6 +174,25 @@ impl ClientTls {
     }
 }
 
+/// True if these first bytes of a connection are a TLS record, not a FIX message.
+pub(super) const fn is_record(bytes: &[u8]) -> bool {
+    // The type of the record, then the major version.
+    matches!(bytes, [0x14..=0x17, 3, ..])
+}
+
+/// Returns which side refused the connection, and why.
+fn described(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::AlertReceived(alert) => {
+            format!("the peer ended the connection with the alert {alert:?}")
+        }
+        rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType) => {
+            format!("{error}; the peer seems not to use TLS")
+        }
+        error => error.to_string(),
+    }
+}
+
 /// A non-blocking encrypted connection.
 #[derive(Debug)]
 pub(super) struct TlsStream {
@@ -194,7 +213,7 @@ impl TlsStream {
             let processed = self.session.process_new_packets();
             // Sends handshake messages and alerts to the peer.
             let flushed = self.flush();
-            processed.map_err(io::Error::other)?;
+            processed.map_err(|error| io::Error::other(TlsError::of(described(&error))))?;
             match flushed {
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => {}
@@ -210,6 +229,10 @@ impl TlsStream {
             _ if written == 0 => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(written),
         }
+    }
+
+    pub fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
     }
 
     /// Returns the peer's certificate chain, its own certificate first.

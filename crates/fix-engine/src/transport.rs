@@ -29,6 +29,14 @@ impl Transport {
         }
     }
 
+    /// True until the TLS handshake is complete; false without TLS.
+    pub fn is_handshaking(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(tls) => tls.is_handshaking(),
+        }
+    }
+
     /// True if a read that does not fill the buffer means that no more bytes are available.
     pub const fn drains_short(&self) -> bool {
         matches!(self, Self::Plain(_))

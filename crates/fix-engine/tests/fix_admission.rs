@@ -99,6 +99,22 @@ fn nobody_who_connects_is_logged_on_to_an_initiator() {
 }
 
 #[test]
+fn an_unknown_comp_id_is_told_from_another_version() {
+    let mut acceptor = engine();
+    let (listener, address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));
+    let mut config = acceptor_config("OLD");
+    config.id.begin_string = tickwire_fix_session::BeginString::Fix42;
+    accept(&mut acceptor, listener, config);
+    for name in ["OLD", "NEW"] {
+        assert!(attempt(&mut acceptor, address, &logon(name, "x")).is_closed);
+    }
+    let refused = acceptor.application().refused.iter();
+    let refused: Vec<_> = refused.map(|(_, reason, text)| (*reason, text.as_str())).collect();
+    let unknown = (Refusal::CompId, "no session has these CompIDs");
+    assert_eq!(refused, [(Refusal::BeginString, ""), unknown]);
+}
+
+#[test]
 fn a_session_is_logged_on_through_its_own_listener_only() {
     let mut acceptor = engine();
     let (open, open_address) = listen(&mut acceptor, AcceptorOptions::new(loopback()));

@@ -220,6 +220,87 @@ fn with_tls_only_clients_with_the_right_certificate_get_in() {
 }
 
 #[test]
+fn both_sides_say_why_tls_failed() {
+    let certificates = Certificates::new();
+    let path = |name: &str| certificates.path(name);
+    let client = |authority: &str, identity: Option<&str>| {
+        let key = identity.map(|name| path(&format!("{name}.key")));
+        let own = identity.map(path);
+        let own = own.as_deref().zip(key.as_deref());
+        ClientTls::from_files(&path(authority), own, None, &[]).expect("files of a client")
+    };
+    let trusted = Some(client("authority", Some("client")));
+    let cases = [
+        // The authority, the name and the client certificate are wrong, in this order.
+        (
+            true,
+            Some(client("stranger-authority", Some("client"))),
+            "localhost",
+            "TLS: invalid peer certificate: BadSignature",
+            "the peer ended the connection with the alert",
+        ),
+        (
+            true,
+            trusted.clone(),
+            "venue.example",
+            "TLS: invalid peer certificate: certificate not valid for name",
+            "the peer ended the connection with the alert",
+        ),
+        (
+            true,
+            Some(client("authority", None)),
+            "localhost",
+            "TLS: the peer ended the connection with the alert CertificateRequired",
+            "peer sent no certificates",
+        ),
+        // Only one side uses TLS.
+        (true, None, "localhost", "TLS: the peer uses it", "the peer seems not to use TLS"),
+        (
+            false,
+            trusted,
+            "localhost",
+            "TLS: the peer closed the connection during the handshake",
+            "the peer uses TLS, and this listener does not",
+        ),
+    ];
+    for (accepts_tls, tls, name, at_initiator, at_acceptor) in cases {
+        let (mut acceptor, mut initiator) = (engine(), engine());
+        let mut options = AcceptorOptions::new(loopback());
+        options.tls = accepts_tls.then(|| certificates.server());
+        let (listener, address) = listen(&mut acceptor, options);
+        accept(&mut acceptor, listener, acceptor_config("I"));
+        let mut options = quick(address);
+        options.tls = tls;
+        options.addresses = vec![(address, name.to_owned())];
+        let store = Box::new(MemoryStore::new());
+        initiator.add_initiator(initiator_config("I"), store, options).expect("added");
+        run_until(&mut [&mut acceptor, &mut initiator], |engines| {
+            engines[0].refusals(Refusal::Tls) > 0 && !engines[1].application().failures.is_empty()
+        });
+        let failure = &initiator.application().failures[0];
+        assert!(failure.starts_with(at_initiator), "{failure}");
+        let (_, reason, text) = &acceptor.application().refused[0];
+        assert!(*reason == Refusal::Tls && text.contains(at_acceptor), "{text}");
+    }
+}
+
+#[test]
+fn a_failed_connection_names_host_and_port() {
+    let mut initiator = engine();
+    let nobody = std::net::TcpListener::bind(loopback()).expect("a port");
+    let address = nobody.local_addr().expect("an address");
+    drop(nobody);
+    let mut options = quick(address);
+    options.addresses = vec![(address, "venue.example".to_owned())];
+    let store = Box::new(MemoryStore::new());
+    initiator.add_initiator(initiator_config("I"), store, options).expect("added");
+    run_until(&mut [&mut initiator], |engines| !engines[0].application().failures.is_empty());
+    let expected = format!("cannot connect to venue.example ({address}): Connection refused");
+    let failure = &initiator.application().failures[0];
+    assert!(failure.starts_with(&expected), "{failure}");
+}
+
+#[test]
 fn a_session_may_want_a_certificate_of_its_own() {
     let certificates = Certificates::new();
     let (mut acceptor, mut initiator) = (engine(), engine());

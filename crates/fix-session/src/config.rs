@@ -6,6 +6,7 @@ use tickwire_fix::dictionary::{Problems, shipped};
 use tickwire_fix::{Checks, DataFields, Dictionary, Precision, Reader, Tag};
 
 use crate::id::{ApplVersion, BeginString, SessionId};
+use crate::now::SECOND_NS;
 use crate::schedule::Schedule;
 use crate::secret::Secret;
 use crate::session::Hooks;
@@ -265,6 +266,20 @@ impl Config {
             }
         }
         Some(wall_ns)
+    }
+
+    /// Returns the description of the wait if no Logon is permitted at `wall_ns`, for logs.
+    pub fn schedule_wait(&self, wall_ns: u64) -> Option<String> {
+        let from_ns = self.logon_from(wall_ns);
+        if from_ns == Some(wall_ns) {
+            return None;
+        }
+        let seconds = from_ns.and_then(|from_ns| i64::try_from(from_ns / SECOND_NS).ok());
+        let from = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+        Some(from.map_or_else(
+            || "outside the schedule, which has no further session".to_owned(),
+            |from| format!("outside the schedule until {from}"),
+        ))
     }
 
     /// True if NextExpectedMsgSeqNum is sent and honoured.

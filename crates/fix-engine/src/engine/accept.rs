@@ -136,7 +136,7 @@ impl<A: Application> Engine<A> {
         let transport = match &listener.options.tls {
             None => Transport::Plain(stream),
             Some(tls) => {
-                let tls = tls.accept(stream).map_err(|_| Refusal::Certificate)?;
+                let tls = tls.accept(stream).map_err(|_| Refusal::Tls)?;
                 Transport::Tls(Box::new(tls))
             }
         };

@@ -13,6 +13,7 @@ use super::super::admission::{Attempt, Candidate, Decision, LogonAttempt, Refuse
 use super::super::application::Application;
 use super::super::connection::State;
 use super::super::sessions::{AddError, BoxStore, SessionKey};
+use super::super::tls::is_record;
 use super::Engine;
 use tickwire_host::clock::SECOND_NS;
 
@@ -68,6 +69,10 @@ impl<A: Application> Engine<A> {
         let connection = connection.ok_or(Refusal::NotLogon)?;
         let (at, peer) = connection.listener.as_mut().ok_or(Refusal::NotLogon)?;
         let listener = listeners.get_mut(*at).ok_or(Refusal::NotLogon)?;
+        if is_record(&connection.early) {
+            text.push_str("the peer uses TLS, and this listener does not");
+            return Err(Refusal::Tls);
+        }
         let len_max = listener.options.first_message_len_max;
         let limits = Limits { message_len_max: len_max, ..Limits::default() };
         let bytes = match Framer::new(limits).step(&connection.early) {
@@ -85,8 +90,19 @@ impl<A: Application> Engine<A> {
         let candidate = match sessions.of_listener(*at, &id) {
             Some(key) => Candidate::Known(key),
             None => {
-                let made = listener.template.as_mut().and_then(|template| template(&id));
-                Candidate::Template(Box::new(made.ok_or(Refusal::CompId)?))
+                let made = listener.template.as_mut().map(|template| template(&id));
+                let has_template = made.is_some();
+                let Some(made) = made.flatten() else {
+                    if sessions.is_other_version(*at, &id) {
+                        return Err(Refusal::BeginString);
+                    }
+                    text.push_str(match has_template {
+                        true => "no session or template has these CompIDs and BeginString",
+                        false => "no session has these CompIDs",
+                    });
+                    return Err(Refusal::CompId);
+                };
+                Candidate::Template(Box::new(made))
             }
         };
         let (config, access) = match &candidate {

@@ -1,5 +1,6 @@
 //! Outgoing connections and reconnection.
 
+use std::fmt::Display;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
@@ -52,6 +53,19 @@ fn look_up(hosts: Vec<(String, u16)>, engine: EngineHandle) -> Lookup {
         let _ = engine.wake();
     });
     lookup
+}
+
+/// Returns host and address of a connection, for logs.
+fn target(address: SocketAddr, host: &str) -> String {
+    match address.ip().to_string() == host {
+        true => address.to_string(),
+        false => format!("{host} ({address})"),
+    }
+}
+
+/// Returns the reason why no connection was established.
+pub(super) fn cannot_connect(target: &str, error: impl Display) -> String {
+    format!("cannot connect to {target}: {error}")
 }
 
 impl Dialer {
@@ -127,6 +141,11 @@ impl<A: Application> Engine<A> {
                 // Outside of the schedule no connection is attempted.
                 let next_ns = from_ns.flatten().unwrap_or(u64::MAX);
                 let wait_ns = next_ns.saturating_sub(now.wall_ns);
+                if let Some(config) = session.map(|session| session.config())
+                    && let Some(text) = config.schedule_wait(now.wall_ns)
+                {
+                    self.events.note(Level::INFO, "schedule", &config.id, text, now);
+                }
                 dialer.due_ns = Some(now.steady_ns.saturating_add(wait_ns));
                 continue;
             }
@@ -138,22 +157,30 @@ impl<A: Application> Engine<A> {
             let key = dialer.key;
             let timeout = u64::try_from(dialer.options.connect_timeout.as_nanos());
             let until_ns = now.steady_ns.saturating_add(timeout.unwrap_or(u64::MAX));
-            let opened =
-                address.and_then(|(address, host)| Some((TcpStream::connect(address).ok()?, host)));
-            let transport = match (opened, &dialer.options.tls) {
-                (Some((stream, _)), None) => Some(Transport::Plain(stream)),
-                (Some((stream, host)), Some(tls)) => {
-                    tls.connect(stream, &host).ok().map(|tls| Transport::Tls(Box::new(tls)))
-                }
-                (None, _) => None,
-            };
-            let Some(transport) = transport else {
+            let Some((address, host)) = address else {
                 self.dial_later(key, now);
                 continue;
+            };
+            let target = target(address, &host);
+            let opened = TcpStream::connect(address).map_err(|error| error.to_string());
+            let opened = opened.and_then(|stream| match &dialer.options.tls {
+                None => Ok(Transport::Plain(stream)),
+                Some(tls) => {
+                    let tls = tls.connect(stream, &host).map_err(|error| error.to_string())?;
+                    Ok(Transport::Tls(Box::new(tls)))
+                }
+            });
+            let transport = match opened {
+                Ok(transport) => transport,
+                Err(error) => {
+                    self.detach(Some(key), Some(cannot_connect(&target, error)), now);
+                    continue;
+                }
             };
             let state = State::Connecting { until_ns };
             let mut connection = Connection::new(transport, state);
             connection.session = Some(key);
+            connection.target = target;
             match self.add_connection(connection) {
                 Some(index) => self.sessions.set_connection(key, Some(index), None),
                 None => self.dial_later(key, now),
@@ -177,12 +204,8 @@ impl<A: Application> Engine<A> {
         let Some(connection) = self.connection_mut(index) else { return };
         let stream = connection.transport.stream();
         if let Some(error) = stream.take_error().ok().flatten() {
-            if let Some(session) = connection.session.and_then(|key| self.sessions.session(key)) {
-                let id = &session.config().id;
-                let text = format!("cannot connect: {error}");
-                self.events.note(Level::WARN, "connect", id, text, now);
-            }
-            return self.drop_connection(index, now);
+            let text = cannot_connect(&connection.target, error);
+            return self.drop_failed(index, text, now);
         }
         if stream.peer_addr().is_err() {
             return;

@@ -9,6 +9,8 @@ use tickwire_fix_session::{DisconnectReason, Event, Now, Refusal, Role, SessionE
 use super::super::application::Application;
 use super::super::connection::{Connection, State};
 use super::super::sessions::SessionKey;
+use super::super::tls::{TlsError, is_record};
+use super::connect::cannot_connect;
 use super::{Engine, READ_LEN};
 use tickwire_host::clock::SECOND_NS;
 
@@ -26,9 +28,19 @@ enum Read {
     Drained,
     /// More bytes may be available.
     More,
-    /// The peer has closed the connection, or it failed.
+    /// The peer has closed the connection.
     Closed,
+    /// The connection failed.
+    Failed(io::Error),
+    /// TLS failed, for this reason.
+    TlsFailed(String),
 }
+
+/// Text of a connection that ended before the Logon was answered.
+const UNANSWERED: &str =
+    "the peer closed the connection before it answered the Logon; the peer's log has the reason";
+/// Text of a connection whose peer uses TLS although this side does not.
+const PEER_USES_TLS: &str = "the peer uses it, and this session does not (SocketUseSSL)";
 
 impl<A: Application> Engine<A> {
     pub(super) fn connection_mut(&mut self, index: usize) -> Option<&mut Connection> {
@@ -68,6 +80,8 @@ impl<A: Application> Engine<A> {
                 Read::Drained => {}
                 Read::More => self.unread.push(index),
                 Read::Closed => self.drop_connection(index, now),
+                Read::Failed(error) => self.drop_failed(index, error.to_string(), now),
+                Read::TlsFailed(text) => self.drop_tls(index, &text, now),
             }
         }
     }
@@ -85,7 +99,13 @@ impl<A: Application> Engine<A> {
                     return Read::Drained;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return Read::Closed,
+                Err(error) => {
+                    let tls = error.get_ref().and_then(|error| error.downcast_ref::<TlsError>());
+                    return match tls {
+                        Some(tls) => Read::TlsFailed(tls.text.clone()),
+                        None => Read::Failed(error),
+                    };
+                }
             };
             let bytes = self.read_buffer.get(..len).unwrap_or_default();
             match (connection.state, connection.session) {
@@ -100,6 +120,10 @@ impl<A: Application> Engine<A> {
                     }
                 }
                 (State::Attached, Some(key)) => {
+                    let session = self.sessions.session(key);
+                    if is_record(bytes) && session.is_some_and(|session| session.awaits_logon()) {
+                        return Read::TlsFailed(PEER_USES_TLS.to_owned());
+                    }
                     if let Some(session) = self.sessions.session_quietly(key) {
                         session.handle_bytes(bytes);
                     }
@@ -183,6 +207,7 @@ impl<A: Application> Engine<A> {
             return;
         };
         let mut gone = false;
+        let mut broken = None;
         let mut failure = None;
         let mut writes = 0;
         loop {
@@ -220,8 +245,8 @@ impl<A: Application> Engine<A> {
                     break;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    gone = true;
+                Err(error) => {
+                    broken = Some(error.to_string());
                     break;
                 }
             }
@@ -236,7 +261,9 @@ impl<A: Application> Engine<A> {
             self.wake_at(now.steady_ns);
         }
         if let Some(index) = index {
-            if gone {
+            if let Some(text) = broken {
+                self.drop_failed(index, text, now);
+            } else if gone {
                 self.drop_connection(index, now);
             } else if finished {
                 self.linger(index, now);
@@ -256,16 +283,18 @@ impl<A: Application> Engine<A> {
         let key = connection.session.take();
         self.unread.push(index);
         self.wake_at(until_ns);
-        self.detach(key, now);
+        self.detach(key, None, now);
     }
 
-    /// Reports the disconnection to a session.
-    fn detach(&mut self, key: Option<SessionKey>, now: Now) {
+    /// Reports the disconnection to a session. `failure` is the error of the connection or of the
+    /// attempt to establish it.
+    pub(super) fn detach(&mut self, key: Option<SessionKey>, failure: Option<String>, now: Now) {
         let Some(key) = key else { return };
         self.sessions.set_connection(key, None, None);
-        let mut was_unanswered = false;
+        let (mut was_unanswered, mut was_logged_on) = (false, false);
         if let Some(session) = self.sessions.session_mut(key) {
             was_unanswered = session.awaits_logon();
+            was_logged_on = session.is_logged_on();
             session.handle_disconnected(now);
         }
         self.handle_events(key, now);
@@ -276,21 +305,48 @@ impl<A: Application> Engine<A> {
         }
         if let Some(session) = self.sessions.session(key) {
             let id = &session.config().id;
-            match was_unanswered {
-                true => {
-                    let text = "the peer closed the connection before it answered the Logon: see the \
-                                peer's log";
-                    self.events.note(Level::WARN, "unanswered", id, text, now);
+            let (level, kind, text) = match failure {
+                failure if was_logged_on => {
+                    let why = failure.as_deref().unwrap_or("the peer closed it without a Logout");
+                    let text = format!("the connection was lost while logged on: {why}");
+                    (Level::WARN, "lost", text)
                 }
-                false => self.events.note(Level::INFO, "disconnected", id, "disconnected", now),
+                Some(failure) => (Level::WARN, "failed", failure),
+                None if was_unanswered => (Level::WARN, "failed", UNANSWERED.to_owned()),
+                None => (Level::INFO, "disconnected", "disconnected".to_owned()),
+            };
+            self.events.note(level, kind, id, &text, now);
+            if kind == "failed" {
+                self.application.handle_connection_failure(key, &text);
             }
         }
         self.application.handle_disconnected(key);
         self.dial_later(key, now);
     }
 
-    /// Drops a connection.
+    /// Drops a connection after a failure of TLS.
+    fn drop_tls(&mut self, index: usize, text: &str, now: Now) {
+        match self.connection_mut(index).is_some_and(|connection| connection.is_pending()) {
+            true => self.refuse(index, Refusal::Tls, text, now),
+            false => self.drop_failed(index, format!("TLS: {text}"), now),
+        }
+    }
+
+    /// Drops a connection that failed.
+    pub(super) fn drop_failed(&mut self, index: usize, failure: String, now: Now) {
+        self.drop_because(index, Some(failure), now);
+    }
+
+    /// Drops a connection that the peer or this side has closed.
     pub(super) fn drop_connection(&mut self, index: usize, now: Now) {
+        let is_handshaking = self.connection_mut(index).is_some_and(|connection| {
+            connection.state == State::Attached && connection.transport.is_handshaking()
+        });
+        let text = "TLS: the peer closed the connection during the handshake; does it use TLS?";
+        self.drop_because(index, is_handshaking.then(|| text.to_owned()), now);
+    }
+
+    fn drop_because(&mut self, index: usize, failure: Option<String>, now: Now) {
         self.leave_pending(index);
         let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else {
             return;
@@ -302,7 +358,7 @@ impl<A: Application> Engine<A> {
         // The operating system deregisters a closed socket in any case.
         let _ = self.poll.registry().deregister(connection.transport.stream());
         self.freed.push(index);
-        self.detach(connection.session, now);
+        self.detach(connection.session, failure, now);
     }
 
     /// Handles an expired deadline of a connection.
@@ -313,6 +369,10 @@ impl<A: Application> Engine<A> {
                 return self.refuse(index, Refusal::NotLogon, "no Logon arrived in time", now);
             }
             State::Deciding { .. } => return self.refuse(index, Refusal::Undecided, "", now),
+            State::Connecting { .. } => {
+                let text = cannot_connect(&connection.target, "no answer in time");
+                return self.drop_failed(index, text, now);
+            }
             _ => {}
         }
         if let (State::Attached, Some(key)) = (connection.state, connection.session)

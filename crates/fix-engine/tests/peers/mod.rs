@@ -43,6 +43,8 @@ pub struct Collector {
     pub notices: Vec<SessionEvent>,
     /// Connections refused.
     pub refused: Vec<(Option<SessionId>, Refusal, String)>,
+    /// Reasons of failed connections.
+    pub failures: Vec<String>,
 }
 
 impl Application for Collector {
@@ -79,6 +81,10 @@ impl Application for Collector {
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
         self.refused.push((refused.id.cloned(), refused.refusal, refused.text.to_owned()));
+    }
+
+    fn handle_connection_failure(&mut self, _: SessionKey, text: &str) {
+        self.failures.push(text.to_owned());
     }
 
     fn handle_turn(&mut self, sessions: &mut Sessions, now: Now) -> Option<u64> {

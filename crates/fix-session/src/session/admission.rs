@@ -21,6 +21,8 @@ use crate::tags;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// The TLS handshake failed, or only one of the two sides uses TLS.
+    Tls,
     /// The first message is not a Logon, or is garbled.
     NotLogon,
     /// No session has these CompIDs.
@@ -59,7 +61,8 @@ pub enum Refusal {
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
+        Self::Tls,
         Self::NotLogon,
         Self::CompId,
         Self::BeginString,
@@ -82,6 +85,7 @@ impl Refusal {
     /// Returns the name used in logs and metric labels.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Tls => "tls",
             Self::NotLogon => "not_logon",
             Self::CompId => "comp_id",
             Self::BeginString => "begin_string",
