@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A folder that is removed when dropped.
 struct Folder(PathBuf);
@@ -215,6 +215,62 @@ fn wrong_settings_are_told_with_their_lines() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("line 3: HeartBtInt") && said.contains("SenderCompID"), "{said}");
+}
+
+#[test]
+fn a_folder_of_stores_is_listed_not_checked() {
+    let folder = Folder::new("store-folder");
+    let output = tickwire(&["store", "check", text(&folder.0)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("fix store list"), "{said}");
+}
+
+#[test]
+fn options_that_a_settings_file_replaces_are_errors_beside_it() {
+    for arguments in [
+        &["server", "--config", "a.cfg", "--port", "3"][..],
+        &["server", "--config", "a.cfg", "--store", "s"],
+        &["client", "--config", "a.cfg", "127.0.0.1:1"],
+        &["client", "--config", "a.cfg", "--heartbeat", "5s"],
+    ] {
+        let output = tickwire(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_told = said.contains("cannot be used with") && said.contains("--config");
+        assert!(output.status.code() == Some(2) && is_told, "{said}");
+    }
+}
+
+#[test]
+fn a_client_says_why_it_did_not_log_on() {
+    let folder = Folder::new("no-logon-told");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = nobody.local_addr().expect("an address").port();
+    drop(nobody);
+    // A schedule of one second a day, which is not now.
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let hour = (seconds / 3600 + 12) % 24;
+    let schedule = format!("StartTime={hour:02}:00:00\nEndTime={hour:02}:00:01\n");
+    for (lines, expected) in [
+        (
+            "",
+            format!(
+                "no Logon was received: cannot connect to 127.0.0.1:{port}: Connection refused"
+            ),
+        ),
+        (&schedule, "the session is outside the schedule until ".to_owned()),
+    ] {
+        let path = folder.write(
+            "client.cfg",
+            &format!(
+                "[SESSION]\nConnectionType=initiator\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n\
+                 SocketConnectHost=127.0.0.1\nSocketConnectPort={port}\n{lines}"
+            ),
+        );
+        let output =
+            tickwire(&["client", "--orders", "1", "--timeout", "1s", "--config", text(&path)]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(&expected), "{said}");
+    }
 }
 
 /// A message in the format of logs.

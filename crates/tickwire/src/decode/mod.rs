@@ -98,6 +98,8 @@ fn is_of_columns(path: &Path) -> bool {
 /// the rest of the block if headers contain lengths. Decoding continues after the next reset. Each
 /// destination address and port is a separate channel with its own dictionaries, and so is each TCP
 /// stream. The last line on standard error counts packets, messages and bytes.
+///
+/// For logs and captures of FIX sessions (tag=value) use `tickwire fix decode`.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("templates", |arg| arg.required(true)))]
 pub struct DecodeArgs {

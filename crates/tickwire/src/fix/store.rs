@@ -100,6 +100,11 @@ fn check(files: &[PathBuf]) -> Result<Outcome, Failure> {
     let mut out = std::io::stdout().lock();
     let mut flaws = 0;
     for path in files {
+        if path.is_dir() {
+            let folder = path.display();
+            let text = format!("{folder} is a folder: use tickwire fix store list {folder}");
+            return Err(Failure::Usage(text));
+        }
         let report = check_store(path).map_err(|error| Failure::Data(error.to_string()))?;
         writeln!(out, "{}", path.display())?;
         print(&mut out, &report)?;

@@ -32,6 +32,9 @@ use tickwire_net::{Error, Stop};
 use tickwire_telemetry::http::HttpServer;
 use tickwire_telemetry::metrics::{Distribution, Metrics};
 
+/// Options that a settings file replaces.
+const REPLACED: [&str; 6] = ["port", "address", "sender", "store", "validate", "heartbeat"];
+
 /// Answer the orders of `tickwire fix client` with a reject, a cancel, or a confirmation and fills
 ///
 /// The answer is chosen at random from a seed. Any SenderCompID is accepted. At the end the server
@@ -52,9 +55,10 @@ pub struct ServerArgs {
     seed: u64,
     #[command(flatten)]
     parent: ParentArgs,
-    /// Use the sessions of a settings file in QuickFIX's format; replaces --port, --address and
-    /// --sender. Reports are those of the session's BeginString, or of the ApplVerID of an order
-    #[arg(long, value_name = "FILE")]
+    /// Use the sessions of a settings file in QuickFIX's format, which replaces --port, --address, --sender,
+    /// --store, --validate and --heartbeat. Reports are those of the session's BeginString, or of the
+    /// ApplVerID of an order
+    #[arg(long, value_name = "FILE", conflicts_with_all = REPLACED)]
     config: Option<PathBuf>,
     /// Exit when the first counterparty has logged out
     #[arg(long)]

@@ -13,8 +13,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use tickwire_fix::UtcTimestamp;
-use tickwire_fix_engine::{Application, BoxStore, FixMetrics, SessionKey, Sessions};
-use tickwire_fix_session::{Delivery, DisconnectReason, Head, Now, SendError, SessionEvent};
+use tickwire_fix_engine::{
+    Application, BoxStore, FixMetrics, SessionKey, Sessions, session_event_text,
+};
+use tickwire_fix_session::{
+    Config, Delivery, DisconnectReason, Head, Now, SendError, SessionEvent,
+};
 use tickwire_net::Stop;
 use tickwire_net::clock::monotonic_ns;
 use tickwire_net::histogram;
@@ -78,6 +82,8 @@ pub struct Client {
     wants_logout: bool,
     is_done: bool,
     is_logged_on: bool,
+    /// The reason why the last connection ended or was not established.
+    end: Option<String>,
     failure: Option<Failure>,
     /// Error that interrupted the message log.
     log_failure: Option<String>,
@@ -122,6 +128,7 @@ impl Client {
             logons: 0,
             is_done: false,
             is_logged_on: false,
+            end: None,
             failure: None,
             log_failure: None,
             metrics: None,
@@ -214,7 +221,7 @@ impl Client {
         let peer = sessions.peer(key).map(|peer| peer.to_string()).unwrap_or_default();
         let preloaded = self.preloaded.len() as u64;
         let counts = Counts { sent: self.sent, preloaded, reports: self.reports };
-        for line in self.status.changes(session, &peer, counts, now.steady_ns) {
+        for line in self.status.changes(session, &peer, counts, now) {
             self.print(&format!("{line}\n"));
         }
     }
@@ -321,7 +328,8 @@ impl Client {
 
     /// Ends the run when neither a Logon nor a report has arrived for too long. Returns the time of the next
     /// check.
-    fn check_silence(&mut self, now_ns: u64) -> u64 {
+    fn check_silence(&mut self, config: &Config, now: Now) -> u64 {
+        let now_ns = now.steady_ns;
         let heard = self.logons + self.reports + self.repeated;
         let open = self.sent_ever.saturating_sub(self.finished);
         // Between two orders of --rate the server may be silent.
@@ -336,13 +344,17 @@ impl Client {
                 (true, _) => format!(
                     "the server has sent no report within --timeout: {open} orders are open"
                 ),
-                (false, true) => {
-                    "the connection was lost, and the server has not answered a Logon within \
-                     --timeout"
-                        .to_owned()
-                }
-                (false, false) => {
-                    "the server has not answered the Logon within --timeout".to_owned()
+                (false, was_logged_on) => {
+                    let lost = if was_logged_on { "the connection was lost, and " } else { "" };
+                    let what = match config.schedule_wait(now.wall_ns) {
+                        Some(wait) => format!("the session is {wait}, longer than --timeout"),
+                        None => {
+                            let end = self.end.as_ref().map(|end| format!(": {end}"));
+                            let end = end.unwrap_or_default();
+                            format!("the server has not answered the Logon within --timeout{end}")
+                        }
+                    };
+                    format!("{lost}{what}")
                 }
             };
             self.fail(text);
@@ -404,10 +416,14 @@ impl Application for Client {
     }
 
     fn handle_session_event(&mut self, _: SessionKey, notice: &SessionEvent) {
+        if let SessionEvent::Disconnect(_) = notice {
+            self.end = session_event_text(notice).map(|(_, _, text)| text);
+        }
         match notice {
             SessionEvent::LoggedOn => {
                 self.is_logged_on = true;
                 self.logons += 1;
+                self.end = None;
             }
             SessionEvent::RejectReceived { text, seq_num } => {
                 self.fail(format!("the server rejected message {seq_num}: {text}"));
@@ -437,19 +453,27 @@ impl Application for Client {
         self.log_failure.get_or_insert(format!("the message log was interrupted: {error}"));
     }
 
+    fn handle_connection_failure(&mut self, _: SessionKey, text: &str) {
+        self.end = Some(text.to_owned());
+    }
+
     fn handle_disconnected(&mut self, _: SessionKey) {
         self.is_logged_on = false;
         if self.is_done {
             self.stop.set();
         } else if !self.plan.reliable {
+            let end = self.end.as_deref();
             let text = match self.was_logged_on() {
-                _ if self.stop.is_set() => "stopped by a signal",
-                true => "the connection was lost; is the server running? (--reliable reconnects)",
+                _ if self.stop.is_set() => "stopped by a signal".to_owned(),
+                true => {
+                    let end = end.unwrap_or("the connection was lost; is the server running?");
+                    format!("{end} (--reliable reconnects)")
+                }
                 false => {
-                    "no Logon was received: either no server runs there, or it refused the Logon (the server's standard error has the reason)"
+                    format!("no Logon was received: {}", end.unwrap_or("the connection ended"))
                 }
             };
-            self.fail(text.to_owned());
+            self.fail(text);
         }
     }
 
@@ -465,7 +489,8 @@ impl Application for Client {
         let is_logged_on = sessions.session(key).is_some_and(|session| session.is_logged_on());
         let mut wake_ns = self.input.as_ref().map(|_| now.steady_ns + MENU_NS);
         if self.plan.orders.is_some() {
-            wake_ns = Some(self.check_silence(now.steady_ns));
+            let session = sessions.session(key);
+            wake_ns = session.map(|session| self.check_silence(session.config(), now));
         }
         if is_logged_on {
             self.send_some(sessions, key, now);

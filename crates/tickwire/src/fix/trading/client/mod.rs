@@ -23,6 +23,10 @@ use tickwire_fix_session::{BeginString, Role, SessionId, Store};
 use tickwire_net::Error;
 use tickwire_net::histogram::Summary;
 
+/// Options that a settings file replaces.
+const REPLACED: [&str; 7] =
+    ["address", "sender", "target", "store", "validate", "heartbeat", "reconnect"];
+
 /// Send orders to `tickwire fix server` and count its execution reports
 ///
 /// Without --orders a menu controls the client: N, a, b, l, n, p, x and ? for help. x logs out and
@@ -41,9 +45,10 @@ pub struct ClientArgs {
     /// TargetCompID
     #[arg(long, value_name = "ID", default_value = "TEX_DLD")]
     target: String,
-    /// Use the first session of a settings file in QuickFIX's format; replaces address, --sender
-    /// and --target. Orders are those of its BeginString or DefaultApplVerID
-    #[arg(long, value_name = "FILE")]
+    /// Use the first session of a settings file in QuickFIX's format, which replaces ADDRESS, --sender, --target,
+    /// --store, --validate, --heartbeat and --reconnect. Orders are those of its BeginString or
+    /// DefaultApplVerID
+    #[arg(long, value_name = "FILE", conflicts_with_all = REPLACED)]
     config: Option<PathBuf>,
     /// Send this many orders, wait for all reports, log out and exit, without a menu. Orders of
     /// earlier runs in the same store are included in the count; this needs --journal in each run

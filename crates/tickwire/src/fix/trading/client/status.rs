@@ -1,7 +1,7 @@
 //! Status lines for the user at the client's menu: the connection, and counts as they change.
 
 use tickwire_fix_engine::BoxStore;
-use tickwire_fix_session::Session;
+use tickwire_fix_session::{Now, Session};
 use tickwire_net::clock::SECOND_NS;
 
 /// Minimum time between two lines of counts, in nanoseconds.
@@ -10,6 +10,8 @@ const COUNTS_NS: u64 = SECOND_NS;
 /// Stage of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Outside the schedule.
+    Waiting,
     Connecting,
     Connected,
     LoggedOn,
@@ -42,9 +44,16 @@ impl Status {
         session: &Session<BoxStore>,
         peer: &str,
         counts: Counts,
-        now_ns: u64,
+        now: Now,
     ) -> Vec<String> {
-        let mut lines = self.lines(stage_of(session), session.config().heartbeat_s, peer);
+        let now_ns = now.steady_ns;
+        let wait = session.config().schedule_wait(now.wall_ns);
+        let stage = stage_of(session, wait.is_some());
+        let detail = match (stage, &wait) {
+            (Stage::Waiting, Some(wait)) => wait,
+            _ => peer,
+        };
+        let mut lines = self.lines(stage, session.config().heartbeat_s, detail);
         if counts != self.counts && now_ns >= self.next_ns {
             self.counts = counts;
             self.next_ns = now_ns.saturating_add(COUNTS_NS);
@@ -57,35 +66,40 @@ impl Status {
         lines
     }
 
-    /// Returns the lines for the stages between the last one and `stage`.
-    fn lines(&mut self, stage: Stage, heartbeat_s: u32, peer: &str) -> Vec<String> {
+    /// Returns the lines for the stages between the last one and `stage`. `detail` is the peer's address, or
+    /// the time for which a session outside its schedule waits.
+    fn lines(&mut self, stage: Stage, heartbeat_s: u32, detail: &str) -> Vec<String> {
         if self.stage == Some(stage) {
             return Vec::new();
         }
         let mut lines = Vec::new();
-        if stage == Stage::Connecting {
-            if self.stage.is_some() {
-                lines.push("disconnected".to_owned());
+        let was_connected = matches!(self.stage, Some(Stage::Connected | Stage::LoggedOn));
+        let is_connected = matches!(stage, Stage::Connected | Stage::LoggedOn);
+        if was_connected && !is_connected {
+            lines.push("disconnected".to_owned());
+        }
+        if !was_connected && is_connected {
+            lines.push(format!("connected to {detail}"));
+        }
+        match stage {
+            Stage::Waiting => lines.push(detail.to_owned()),
+            Stage::Connecting => {
+                self.attempts += 1;
+                lines.push(format!("trying to connect ({})", self.attempts));
             }
-            self.attempts += 1;
-            lines.push(format!("trying to connect ({})", self.attempts));
-        } else {
-            if matches!(self.stage, None | Some(Stage::Connecting)) {
-                lines.push(format!("connected to {peer}"));
-            }
-            if stage == Stage::LoggedOn {
-                lines.push(format!("logged on, heartbeat interval {heartbeat_s} s"));
-            }
+            Stage::Connected => {}
+            Stage::LoggedOn => lines.push(format!("logged on, heartbeat interval {heartbeat_s} s")),
         }
         self.stage = Some(stage);
         lines
     }
 }
 
-fn stage_of(session: &Session<BoxStore>) -> Stage {
+fn stage_of(session: &Session<BoxStore>, is_waiting: bool) -> Stage {
     match (session.is_logged_on(), session.is_connected()) {
         (true, _) => Stage::LoggedOn,
         (false, true) => Stage::Connected,
+        (false, false) if is_waiting => Stage::Waiting,
         (false, false) => Stage::Connecting,
     }
 }
@@ -104,5 +118,9 @@ mod tests {
         assert_eq!(to(Stage::Connecting), "disconnected; trying to connect (2)");
         assert_eq!(to(Stage::Connected), "connected to a:1");
         assert_eq!(to(Stage::LoggedOn), "logged on, heartbeat interval 10 s");
+        let waits = status.lines(Stage::Waiting, 10, "outside the schedule").join("; ");
+        assert_eq!(waits, "disconnected; outside the schedule");
+        let mut to = |stage| status.lines(stage, 10, "a:1").join("; ");
+        assert_eq!(to(Stage::Connecting), "trying to connect (3)");
     }
 }
