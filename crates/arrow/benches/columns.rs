@@ -60,12 +60,15 @@ impl Feed {
         feed
     }
 
-    /// Loads a capture of length-prefixed packets; `None` if the file does not exist.
+    /// Loads a capture of length-prefixed packets; reports it and returns `None` if a file cannot be read.
     fn captured(name: &'static str) -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
         let file = folder.join(name).with_extension("bin");
-        let bytes = std::fs::read(&file).ok()?;
-        let xml = std::fs::read(file.with_file_name("templates.xml")).ok()?;
+        let read = |path: &Path| {
+            let read = std::fs::read(path);
+            read.inspect_err(|error| eprintln!("{} is left out: {error}", path.display())).ok()
+        };
+        let (bytes, xml) = (read(&file)?, read(&file.with_file_name("templates.xml"))?);
         let set = TemplateSet::parse_bytes(&xml).expect("templates");
         let mut feed = Self::new(name, Arc::new(Program::compile(set).expect("a program")));
         let mut rest = &bytes[..];
