@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Add;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
-use tickwire_feed::framing::detect::ValueCheck;
+use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 use tickwire_feed::framing::{Framer, Framing};
 
 /// Most channels followed at the same time; a further one replaces the channel that is silent
@@ -20,6 +20,8 @@ pub struct Channel {
     pub framer: Framer,
     /// Checks its values, if that was requested.
     pub(crate) check: Option<ValueCheck>,
+    /// Watches its sequence numbers, if there is no check.
+    pub(crate) watch: Option<RestartWatch>,
     /// True once a packet ended inside a message, or a message of it failed, while it was explained. Segments of
     /// TCP streams after it may begin inside a message.
     pub(crate) ended_inside: bool,
@@ -29,7 +31,13 @@ impl Channel {
     /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
-        Self { decoder, framer: Framer::new(framing), check: None, ended_inside: false }
+        Self {
+            decoder,
+            framer: Framer::new(framing),
+            check: None,
+            watch: None,
+            ended_inside: false,
+        }
     }
 
     /// True if an [`Explainer`](crate::explain::Explainer) found a packet that did not end at the end of a message,
@@ -50,6 +58,8 @@ pub struct Channels {
     let_go: u64,
     /// The check of each new channel.
     check: Option<ValueCheck>,
+    /// The watch of each new channel.
+    watch: Option<RestartWatch>,
 }
 
 impl Channels {
@@ -63,12 +73,27 @@ impl Channels {
             findings: Findings::default(),
             let_go: 0,
             check: None,
+            watch: None,
         }
     }
 
     /// Checks the values of each channel with a copy of this check.
     pub(crate) fn check_values(&mut self, check: Option<ValueCheck>) {
         self.check = check;
+    }
+
+    /// Watches the sequence numbers of each channel with a copy of this watch.
+    pub(crate) fn watch(&mut self, watch: Option<RestartWatch>) {
+        self.watch = watch;
+    }
+
+    /// Resets the dictionaries of all channels.
+    pub(crate) fn reset(&mut self) {
+        for (_, channel) in self.by_destination.iter_mut() {
+            channel.decoder.reset();
+            channel.check.iter_mut().for_each(ValueCheck::reset);
+            channel.watch.iter_mut().for_each(RestartWatch::clear);
+        }
     }
 
     /// Returns the channel of packets to this destination; `remark` is called the first time that
@@ -78,7 +103,8 @@ impl Channels {
         destination: Option<SocketAddr>,
         remark: impl FnOnce(&str),
     ) -> &mut Channel {
-        let Self { program, options, framing, by_destination, findings, let_go, check } = self;
+        let Self { program, options, framing, by_destination, findings, let_go, check, watch } =
+            self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
                 *findings = *findings + *old.decoder.findings();
@@ -89,6 +115,7 @@ impl Channels {
             }
             let mut channel = Channel::new(program.clone(), *options, *framing);
             channel.check.clone_from(check);
+            channel.watch.clone_from(watch);
             if *let_go > 0 {
                 // The channel may have been dropped before, so its dictionaries are unknown.
                 lose_dictionaries(&mut channel.decoder);

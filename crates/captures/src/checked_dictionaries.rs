@@ -1,14 +1,15 @@
 //! The dictionaries of a channel or stream.
 
 use tickwire_fast::Decoder;
-use tickwire_feed::framing::detect::ValueCheck;
+use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 
 use crate::channels::lose_dictionaries;
 
-/// The dictionaries of a channel or stream: those of its decoder, and those that its check keeps.
+/// The dictionaries of a channel or stream: those of its decoder, and those of its checks.
 pub(crate) struct CheckedDictionaries<'h> {
     pub(crate) decoder: &'h mut Decoder,
     pub(crate) check: Option<&'h mut ValueCheck>,
+    pub(crate) watch: Option<&'h mut RestartWatch>,
 }
 
 impl CheckedDictionaries<'_> {
@@ -25,10 +26,13 @@ impl CheckedDictionaries<'_> {
         self.lose_check();
     }
 
-    /// Makes the check wait for a reset, because the decoder failed and waits for one.
+    /// Makes the checks wait for a reset, because the decoder failed and waits for one.
     pub(crate) fn lose_check(&mut self) {
         if let Some(check) = &mut self.check {
             check.lose_dictionaries();
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.clear();
         }
     }
 }

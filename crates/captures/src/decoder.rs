@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tickwire_fast::{DecoderOptions, Findings, Program};
 use tickwire_feed::capture::{CaptureError, CaptureReader, Kind, Packet};
 use tickwire_feed::framing::Framing;
-use tickwire_feed::framing::detect::ValueCheck;
+use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 
 /// Longest raw file that is decoded as one packet, in bytes.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -21,17 +21,35 @@ pub struct CaptureDecoder {
     streams: Streams,
     /// True if a raw file was read as one packet.
     is_read: bool,
+    /// Packets before which dictionaries are reset, the last first.
+    resets: Vec<u64>,
 }
 
 impl CaptureDecoder {
     /// Creates a decoder before the first packet.
+    ///
+    /// If dictionaries persist and the sequence numbers in messages go back, messages whose values
+    /// may be wrong because another session began there reach [`CaptureSink::message_unproven`].
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
+        let watch = RestartWatch::new(&program, options);
+        let mut channels = Channels::new(program.clone(), options, framing);
+        channels.watch(watch.clone());
         Self {
-            channels: Channels::new(program.clone(), options, framing),
+            channels,
             streams: Streams::default(),
-            setup: Setup { program, options, framing, check: None },
+            setup: Setup { program, options, framing, check: None, watch },
             is_read: false,
+            resets: Vec::new(),
         }
+    }
+
+    /// Also resets the dictionaries of all channels before each of these packets, by index: for
+    /// captures of several sessions. Does not affect TCP streams and raw files.
+    #[must_use]
+    pub fn reset_at(mut self, mut packets: Vec<u64>) -> Self {
+        packets.sort_unstable_by(|a, b| b.cmp(a));
+        self.resets = packets;
+        self
     }
 
     /// Checks for each message that its bytes confirm its values; for a framing that was detected.
@@ -41,6 +59,10 @@ impl CaptureDecoder {
     pub fn check_values(mut self) -> Self {
         let Setup { program, options, framing, .. } = &self.setup;
         let check = ValueCheck::new(framing, program.set(), *options);
+        if check.is_some() {
+            self.channels.watch(None);
+            self.setup.watch = None;
+        }
         self.channels.check_values(check.clone());
         self.setup.check = check;
         self
@@ -83,6 +105,9 @@ impl CaptureDecoder {
         packet: &Packet<'_>,
         sink: &mut S,
     ) -> Result<(), S::Error> {
+        while self.resets.pop_if(|next| *next <= packet.index).is_some() {
+            self.channels.reset();
+        }
         let mut work = Work::new(&self.setup, sink);
         match packet.stream {
             Some(position) => self.streams.piece(&mut work, packet, position),

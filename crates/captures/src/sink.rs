@@ -47,8 +47,9 @@ pub trait CaptureSink {
 
     /// Handles a message whose bytes do not confirm its values; without an implementation, a failed
     /// packet. `lost` is the extent of the loss if
-    /// the message is refused; with `None` the message follows. Called only if values are
-    /// [checked](crate::CaptureDecoder::check_values).
+    /// the message is refused; with `None` the message follows. Called if values are
+    /// [checked](crate::CaptureDecoder::check_values), or if sequence numbers go back although
+    /// dictionaries persist.
     fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
         let _ = lost;
         self.packet_failed(place.packet, &format_args!("offset {}: {why}", place.offset));

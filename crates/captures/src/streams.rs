@@ -11,7 +11,7 @@ use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
 use tickwire_feed::counted;
-use tickwire_feed::framing::detect::ValueCheck;
+use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
 /// Longest incomplete message that is held, in bytes.
@@ -31,6 +31,8 @@ struct Stream {
     decoder: Decoder,
     /// Checks its values, if that was requested.
     check: Option<ValueCheck>,
+    /// Watches its sequence numbers, if there is no check.
+    watch: Option<RestartWatch>,
     /// Finds packets in the stream, if the framing has packets in streams.
     framer: Option<Framer>,
     /// Bytes that are not decoded yet.
@@ -78,8 +80,11 @@ impl Streams {
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
-            let mut dictionaries =
-                CheckedDictionaries { decoder: &mut stream.decoder, check: stream.check.as_mut() };
+            let mut dictionaries = CheckedDictionaries {
+                decoder: &mut stream.decoder,
+                check: stream.check.as_mut(),
+                watch: stream.watch.as_mut(),
+            };
             work.segments(&mut dictionaries, place, Origin::Stream, segments)?;
             stream.is_abandoned |= framer.is_lost();
             return Ok(());
@@ -135,6 +140,7 @@ impl Stream {
         Self {
             decoder: Decoder::with_options(work.setup.program.clone(), work.setup.options),
             check: work.setup.check.clone(),
+            watch: work.setup.watch.clone(),
             framer: work
                 .setup
                 .framing
@@ -156,6 +162,7 @@ impl Stream {
             framer.clear();
             lose_dictionaries(&mut self.decoder);
             self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
+            self.watch.iter_mut().for_each(RestartWatch::clear);
         }
         let lost = counted(lost_bytes, "byte");
         let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
@@ -256,6 +263,7 @@ impl Stream {
                         return Ok(block.has_length.then_some(block.end));
                     }
                     let packet = PacketPlace { index: self.packet, ..self.last };
+                    work.watch(self.watch.as_mut(), &decoded, own, place);
                     work.sink.message(&packet.header(offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
@@ -267,6 +275,7 @@ impl Stream {
                     let offset = self.offset + at as u64;
                     let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
                     self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
+                    self.watch.iter_mut().for_each(RestartWatch::clear);
                     work.message_failed(place, &error, lost_at(at));
                     self.is_abandoned = !block.has_length;
                     return Ok(block.has_length.then_some(block.end));

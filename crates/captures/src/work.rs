@@ -6,10 +6,10 @@ use crate::place::{MessagePlace, Origin, PacketPlace};
 use crate::sink::{CaptureSink, Lost};
 use std::fmt::Display;
 use std::sync::Arc;
-use tickwire_fast::{DecoderOptions, Error, Program};
+use tickwire_fast::{Decoded, DecoderOptions, Error, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_feed::counted;
-use tickwire_feed::framing::detect::{Unproven, ValueCheck};
+use tickwire_feed::framing::detect::{RestartWatch, Unproven, ValueCheck};
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
 
@@ -20,6 +20,8 @@ pub(crate) struct Setup {
     pub(crate) framing: Framing,
     /// The check of each new channel and stream.
     pub(crate) check: Option<ValueCheck>,
+    /// The watch of each new channel and stream without a check.
+    pub(crate) watch: Option<RestartWatch>,
 }
 
 /// State of decoding one packet.
@@ -56,8 +58,9 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.sink.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
-        let Channel { decoder, framer, check, .. } = channel;
-        let mut dictionaries = CheckedDictionaries { decoder, check: check.as_mut() };
+        let Channel { decoder, framer, check, watch, .. } = channel;
+        let mut dictionaries =
+            CheckedDictionaries { decoder, check: check.as_mut(), watch: watch.as_mut() };
         let segments = framer.split(packet.bytes);
         self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
         if packet.is_truncated() {
@@ -167,6 +170,21 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         is_refused
     }
 
+    /// Reports a message that would have other values if its sender had started again where sequence
+    /// numbers went back.
+    pub(crate) fn watch(
+        &mut self,
+        watch: Option<&mut RestartWatch>,
+        decoded: &Decoded<'_>,
+        bytes: &[u8],
+        place: MessagePlace,
+    ) {
+        let Some(watch) = watch else { return };
+        if let Some(unproven) = watch.message(decoded.message, bytes, place.packet.index) {
+            self.sink.message_unproven(place, unproven, None);
+        }
+    }
+
     /// Decodes the messages of a block and returns the start of the next one; `None` if a message
     /// failed and the next start is unknown.
     fn block(
@@ -194,6 +212,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                         dictionaries.lose();
                         return Ok(next);
                     }
+                    self.watch(dictionaries.watch.as_deref_mut(), &decoded, own, place);
                     let header = Header {
                         preamble: Some(segment.preamble),
                         seq_num: segment.seq_num,

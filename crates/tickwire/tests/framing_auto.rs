@@ -243,7 +243,7 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
         assert_eq!(run.status, 1, "{options}: {}", run.err);
         let place = format!("packet 60 (file offset {offset}): byte 0: the message is refused");
         assert!(run.err.contains(&place), "{options}: {}", run.err);
-        assert!(run.err.contains("split the capture before this packet"), "{}", run.err);
+        assert!(run.err.contains("decode the capture with --reset-at 60"), "{}", run.err);
         assert!(!run.out.contains("40520"), "{options}: a wrong date");
     }
     let explained = tickwire(&format!("explain {joined} -t {templates} --packet 3 --framing auto"));
@@ -252,9 +252,81 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
     let received =
         tickwire(&format!("receive -t {templates} --framing auto --capture {joined} --json -"));
     assert_eq!((received.status, received.out.as_str()), (1, ""), "{}", received.err);
+    // Both sessions are decoded with a reset between them.
+    for options in ["auto", "none --reset never", "auto --threads 2", "none --threads 2"] {
+        let run = decode(&joined, &templates, &format!("--framing {options} --reset-at 60"));
+        assert_eq!((run.status, run.out.lines().count()), (0, 120), "{options}: {}", run.err);
+        assert_eq!(run.out.matches("20260106").count(), 60, "{options}");
+    }
     // A framing that is named is believed.
     let run = decode(&joined, &templates, "--framing none --reset never");
     assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
+}
+
+/// Templates of a feed whose sequence numbers show where a session begins.
+fn numbered() -> String {
+    RUNNING.replace(r#"<increment value="1"/>"#, "")
+}
+
+#[test]
+fn numbers_that_go_back_under_a_named_framing_without_resets_are_an_error() {
+    let directory = directory("framing_auto_back");
+    let templates = file(&directory, "t.xml", numbered().as_bytes());
+    let one = session(&directory, "one", &templates, 20_260_105);
+    let other = session(&directory, "other", &templates, 20_260_106);
+    let joined = file(&directory, "joined.bin", &[one.clone(), other.clone()].concat());
+    let place = format!("packet 60 (file offset {}): byte 0", one.len() + 4);
+    for options in [
+        "--framing none",
+        "--reset never",
+        "--framing cqg",
+        "--framing cqg --threads 2",
+        "--framing cqg --fields TradeDate",
+        "--framing cqg --packets 60..",
+    ] {
+        let run = decode(&joined, &templates, options);
+        assert_eq!(run.status, 1, "{options}: {}", run.err);
+        let expected = format!("{place}: MsgSeqNum went back from 60 to 1 in packet 60; if ");
+        assert_eq!(run.err.matches(&expected).count(), 1, "{options}: {}", run.err);
+        assert!(run.err.contains("with --reset-at 60"), "{options}: {}", run.err);
+        let run = decode(&joined, &templates, &format!("{options} --reset-at 60"));
+        assert_eq!(run.status, 0, "{options}: {}", run.err);
+        assert_eq!(run.out.matches("20260106").count(), 60, "{options}");
+        assert!(!run.err.contains("MsgSeqNum"), "{options}: {}", run.err);
+    }
+    // Numbers of a raw file go back, too.
+    let packets = |file: &[u8]| -> Vec<u8> {
+        let (mut rest, mut all) = (file, Vec::new());
+        while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+            let (packet, tail) = tail.split_at(u32::from_be_bytes(*len) as usize);
+            all.extend(packet);
+            rest = tail;
+        }
+        all
+    };
+    let stream = file(&directory, "joined.raw", &[packets(&one), packets(&other)].concat());
+    let run = decode(&stream, &templates, "--framing cqg --input-format raw");
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("went back from 60 to 1"), "{}", run.err);
+    assert!(run.err.contains("decode each session as a file of its own"), "{}", run.err);
+}
+
+#[test]
+fn numbers_that_go_back_are_no_error_where_no_value_depends_on_earlier_messages() {
+    let directory = directory("framing_auto_stateless");
+    let stateless = numbered().replace("<delta/>", "").replace("<copy/>", "");
+    let templates = file(&directory, "t.xml", stateless.as_bytes());
+    let one = session(&directory, "one", &templates, 20_260_105);
+    let twice = file(&directory, "twice.bin", &one.repeat(2));
+    let run = decode(&twice, &templates, "--framing cqg");
+    assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
+    assert!(!run.err.contains("MsgSeqNum"), "{}", run.err);
+    // Resets in the feed keep values right, too.
+    let cme = feed("back_cme", "cme", "--framing cme");
+    let twice = std::fs::read(&cme.0).expect("packets").repeat(2);
+    let twice = file(&directory, "cme.bin", &twice);
+    let run = decode(&twice, &cme.1, "--framing cme");
+    assert_eq!(run.status, 0, "{}", run.err);
 }
 
 #[test]
@@ -283,4 +355,19 @@ fn a_real_capture_of_two_sessions_is_refused_where_the_second_begins() {
     assert_eq!((run.status, run.out.lines().count()), (1, 10), "{}", run.err);
     assert!(run.err.contains("packet 10 (file offset "), "{}", run.err);
     assert!(!run.out.contains("40482258"), "a wrong date");
+    let run = decode(&capture.display().to_string(), &templates, "--framing cqg");
+    assert_eq!(run.status, 1, "{}", run.err);
+    let expected =
+        "packet 10 (file offset 1008): byte 0: MsgSeqNum went back from 966 to 1 in packet 8; ";
+    assert!(run.err.contains(expected), "{}", run.err);
+    let options = "--framing cqg --reset-at 8";
+    let run = decode(&capture.display().to_string(), &templates, options);
+    assert_eq!((run.status, run.out.lines().count()), (0, 11), "{}", run.err);
+    assert!(!run.out.contains("40482258"), "a wrong date");
+    assert_eq!(run.out.lines().nth(5).map(message), run.out.lines().nth(10).map(message));
+}
+
+/// The values of a JSON line.
+fn message(line: &str) -> &str {
+    line.split_once("\"msg\": ").map_or("", |(_, message)| message)
 }

@@ -124,6 +124,10 @@ pub struct DecodeArgs {
     /// except messages that --framing auto refuses.
     #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
     packets: PacketRange,
+    /// Reset dictionaries before each of these packets, by index, in addition to --reset: where another
+    /// session begins in the capture. Not for TCP streams and raw files.
+    #[arg(long, value_name = "PACKET,..", value_delimiter = ',')]
+    reset_at: Vec<u64>,
     /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or
     /// sequence includes all its fields.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
@@ -189,6 +193,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         timed: args.format() == OutputFormat::Summary,
     };
     let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
+    decoder = decoder.reset_at(args.reset_at.clone());
     if args.framing.is_auto() {
         decoder = decoder.check_values();
     }

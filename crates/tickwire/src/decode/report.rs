@@ -3,7 +3,7 @@
 use crate::packet_range::PacketRange;
 use crate::progress::Progress;
 use std::fmt::Display;
-use tickwire_captures::{Lost, MessagePlace, PacketPlace};
+use tickwire_captures::{Lost, MessagePlace, Origin, PacketPlace};
 use tickwire_fast::{Error, ErrorKind, Findings, Limits, Program};
 use tickwire_feed::capture::{Packet, Statistics};
 use tickwire_feed::counted;
@@ -185,9 +185,18 @@ impl<'r> Report<'r> {
         self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} skipped"));
     }
 
-    /// Reports a message whose bytes do not confirm its values under the detected framing.
+    /// Reports a message whose bytes or sequence number do not confirm its values.
     pub fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
         let text = place.text();
+        let remedy = |packet: u64| match place.origin {
+            Origin::Packet => format!("decode the capture with --reset-at {packet}"),
+            Origin::Stream => "decode each session as a file of its own".to_owned(),
+        };
+        if let Unproven::NumberBack { packet, .. } = why {
+            let remedy = remedy(packet);
+            self.error_in(Some(place.packet), &format!("{text}: {why}; then {remedy}"));
+            return;
+        }
         let Some(lost) = lost else {
             let index = place.packet.index;
             self.error_in(Some(place.packet), &format!("{text}: unproven message: {why}; look at it with `tickwire explain --packet {index}`, then name --framing and --reset"));
@@ -196,7 +205,7 @@ impl<'r> Report<'r> {
         self.counts.skipped.add(lost);
         let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
         let bytes = counted(bytes, "byte");
-        self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; split the capture before this packet and decode both parts, or name --framing and --reset; {bytes} skipped"));
+        self.error_in(Some(place.packet), &format!("{text}: the message is refused: {why}; {}; if it is one session, name --framing and --reset; {bytes} skipped", remedy(place.packet.index)));
     }
 
     /// Reports a packet that was skipped for a reason other than a message in it.

@@ -39,6 +39,8 @@ pub struct Job<'a> {
     pub selection: Selection,
     /// The packets whose messages and errors are exported.
     pub packets: PacketRange,
+    /// The packets before which dictionaries are reset.
+    pub reset_at: Vec<u64>,
 }
 
 /// Size and modification time of a capture.
@@ -209,6 +211,7 @@ impl Job<'_> {
             timed: false,
         };
         let mut decoder = CaptureDecoder::new(self.program.clone(), options, self.framing);
+        decoder = decoder.reset_at(self.reset_at.clone());
         if self.checks_values {
             decoder = decoder.check_values();
         }

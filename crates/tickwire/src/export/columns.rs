@@ -130,6 +130,11 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
     #[arg(conflicts_with_all = ["fix", "opra"])]
     packets: PacketRange,
+    /// Reset dictionaries before each of these packets, by index, in addition to --reset: where another
+    /// session begins in the capture. Not for TCP streams and raw files.
+    #[arg(long, value_name = "PACKET,..", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["fix", "opra"])]
+    reset_at: Vec<u64>,
     /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
@@ -246,6 +251,7 @@ impl ExportArgs {
             program,
             selection,
             packets: self.packets.clone(),
+            reset_at: self.reset_at.clone(),
         };
         if TextFile::is_one(&self.output) {
             let capture = self.checked_file()?;
@@ -375,6 +381,9 @@ impl ExportArgs {
         }));
         if job.packets != PacketRange::ALL {
             settings["packets"] = job.packets.to_string().into();
+        }
+        if !job.reset_at.is_empty() {
+            settings["reset_at"] = json!(job.reset_at);
         }
         settings
     }

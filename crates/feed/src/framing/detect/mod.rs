@@ -17,18 +17,20 @@
 //! [`Undetected`]. Fewer than [`PACKETS_MIN`] packets give no result.
 //!
 //! A sample shows how a feed begins. [`ValueCheck`] checks the messages of a whole capture, which may
-//! contain a second session.
+//! contain a second session. [`RestartWatch`] looks only for sequence numbers that go back.
 
 mod candidates;
 mod choice;
 mod doubt;
 mod preamble;
 mod reencode;
+mod restart_watch;
 mod series;
 mod trial;
 mod value_check;
 
 pub use doubt::{Doubt, doubt};
+pub use restart_watch::RestartWatch;
 pub use value_check::{Restart, Unproven, ValueCheck};
 
 use std::error::Error;

@@ -18,6 +18,11 @@ impl Reencoder {
         Self { encoder, bytes: Vec::new() }
     }
 
+    /// Resets the dictionaries.
+    pub(super) fn reset(&mut self) {
+        self.encoder.reset();
+    }
+
     /// Begins a packet; with the reset policy `message`, begins a message.
     pub(super) fn begin_packet(&mut self) {
         self.encoder.begin_packet();

@@ -181,12 +181,15 @@ impl Running {
     }
 }
 
+/// True if a field with this name and id is a sequence number.
+pub(super) fn is_seq_num(name: &str, id: Option<u32>) -> bool {
+    id == Some(MSG_SEQ_NUM) || SEQ_NUM_NAMES.contains(&name)
+}
+
 /// Returns the sequence number of a message.
 fn seq_num(message: &Message) -> Option<u64> {
-    let is_number =
-        |name: &str, id: Option<u32>| id == Some(MSG_SEQ_NUM) || SEQ_NUM_NAMES.contains(&name);
     message.root().fields().find_map(|(field, value)| match value {
-        FieldValue::UInt(value) if is_number(&field.name.local, field.id) => {
+        FieldValue::UInt(value) if is_seq_num(&field.name.local, field.id) => {
             (value < u64::MAX).then_some(value)
         }
         _ => None,

@@ -27,20 +27,34 @@ pub enum Unproven {
     Restarted,
     /// The values depend on earlier messages, and the message encodes to other bytes.
     OtherBytes,
+    /// Sequence numbers went back, and the message has other values if its sender started again there.
+    NumberBack {
+        /// The last number before.
+        before: u64,
+        /// The first number of the sender that may have started again.
+        number: u64,
+        /// Index of the packet with that number.
+        packet: u64,
+    },
 }
 
 impl fmt::Display for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Restarted => {
+        match self {
+            Self::Restarted => f.write_str(
                 "its sender started with empty dictionaries, so another session or another capture \
-                 begins here, and values that depend on earlier messages would be wrong"
-            }
-            Self::OtherBytes => {
+                 begins here, and values that depend on earlier messages would be wrong",
+            ),
+            Self::OtherBytes => f.write_str(
                 "its values depend on earlier messages, and it encodes to other bytes than its own, \
-                 so they may be wrong"
-            }
-        })
+                 so they may be wrong",
+            ),
+            Self::NumberBack { before, number, packet } => write!(
+                f,
+                "MsgSeqNum went back from {before} to {number} in packet {packet}; if another session \
+                 or capture begins there, the values of this message and of later ones are wrong"
+            ),
+        }
     }
 }
 
@@ -140,6 +154,12 @@ impl ValueCheck {
         Ok((len, Some(unproven)))
     }
 
+    /// Resets all dictionaries.
+    pub fn reset(&mut self) {
+        self.decoder.reset();
+        self.reencoder.reset();
+    }
+
     /// Returns the first message of a sample at which its sender started again.
     pub(super) fn first_restart(
         packets: &[&[u8]],
@@ -190,7 +210,7 @@ impl ValueCheck {
 }
 
 /// Returns a hash of the values of a message.
-fn values_of(message: &Message) -> u64 {
+pub(super) fn values_of(message: &Message) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.template_index().hash(&mut hasher);
     hash_record(message.root(), &mut hasher);
