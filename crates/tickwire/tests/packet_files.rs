@@ -52,6 +52,32 @@ fn the_suffix_of_an_output_is_its_format() {
     assert!(!directory.join("f.pcap.gz").exists());
 }
 
+#[test]
+fn a_damaged_length_does_not_hide_the_packets_before_it() {
+    let directory = directory("packet_files_damaged");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let packet = [0, 0, 0, 3, 0xc0, 0x81, 0x85];
+    let good = packet.repeat(40);
+    let decode = |damaged_packet: usize, options: &str| {
+        let mut bytes = good.clone();
+        bytes[damaged_packet * packet.len()] = 1;
+        let capture = file(&directory, "damaged.bin", &bytes);
+        tickwire(&format!("decode {capture} -t {templates} --reset packet {options}"))
+    };
+    for damaged_packet in [3, 20] {
+        let run = decode(damaged_packet, "");
+        assert_eq!((run.status, run.out.lines().count()), (1, damaged_packet), "{}", run.err);
+        let place = format!("offset {}: a packet of 16777219 bytes is longer", damaged_packet * 7);
+        assert!(run.err.contains(&place), "{}", run.err);
+        assert!(run.err.contains("this length is damaged, or the file has another"), "{}", run.err);
+    }
+    let run = decode(0, "");
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("; --input-format u32be or u32le reads it as packets"), "{}", run.err);
+    let run = decode(0, "--input-format u32be");
+    assert!(run.err.contains("offset 0: a packet of 16777219 bytes"), "{}", run.err);
+}
+
 const RUNNING: &str = r#"<templates><template name="T" id="1">
     <uInt32 name="n"><increment value="1"/></uInt32>
     <uInt32 name="price"><delta/></uInt32>

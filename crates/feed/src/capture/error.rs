@@ -144,7 +144,7 @@ impl fmt::Display for CaptureError {
             Self::PacketTooLong { offset, len, len_max } => write!(
                 f,
                 "offset {offset}: a packet of {len} bytes is longer than the limit of {len_max}: \
-                 the file has another format or byte order, or the limit must be raised"
+                 this length is damaged, or the file has another format or byte order"
             ),
             Self::Read { offset, source } => {
                 write!(f, "the input cannot be read after {offset} bytes: {source}")

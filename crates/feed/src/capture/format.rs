@@ -18,6 +18,10 @@ const PLAUSIBLE_PACKET_BYTES_MAX: usize = 65_535;
 /// packet.
 const PLAUSIBLE_PACKETS_MIN: usize = 2;
 
+/// Complete packets after which a chain of lengths is trusted even if the next length is wrong, as in
+/// a damaged file.
+const PACKETS_BEFORE_DAMAGE_MIN: usize = 3;
+
 /// How a capture file is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -108,6 +112,8 @@ enum Chain {
     Fits,
     /// Some packets, but too few to be sure.
     MayFit,
+    /// Several packets, then a length that no packet has.
+    Damaged,
     Broken,
 }
 
@@ -131,6 +137,8 @@ pub fn guess_format(
     let little = chain(first, whole, Endian::Little);
     match (big, little) {
         (Chain::Broken, Chain::Broken) => Ok(Format::Raw),
+        (Chain::Damaged, Chain::Broken) => Ok(Format::U32Be),
+        (Chain::Broken, Chain::Damaged) => Ok(Format::U32Le),
         (Chain::Fits, Chain::Broken | Chain::MayFit) => Ok(Format::U32Be),
         (Chain::Broken | Chain::MayFit, Chain::Fits) => Ok(Format::U32Le),
         _ => {
@@ -147,7 +155,10 @@ fn chain(first: &[u8], whole: bool, endian: Endian) -> Chain {
     let mut packets = 0;
     while let Some(len) = array_at(first, offset).map(|bytes| endian.u32(bytes) as usize) {
         if len == 0 || len > PLAUSIBLE_PACKET_BYTES_MAX {
-            return Chain::Broken;
+            return match packets >= PACKETS_BEFORE_DAMAGE_MIN {
+                true => Chain::Damaged,
+                false => Chain::Broken,
+            };
         }
         let end = offset + size_of::<u32>() + len;
         if end > first.len() {
@@ -199,6 +210,18 @@ mod tests {
     fn a_file_cut_in_its_third_packet_is_still_recognised() {
         let file = prefixed(Endian::Little, &[b"ab", b"cd", b"ef"]);
         assert_eq!(guess_format(&file[..file.len() - 1], true, None), Ok(Format::U32Le));
+    }
+
+    #[test]
+    fn a_wrong_length_after_good_ones_is_damage() {
+        for (endian, format) in [(Endian::Big, Format::U32Be), (Endian::Little, Format::U32Le)] {
+            let good = prefixed(endian, &[b"abc", b"defgh", b"ij"]);
+            let damaged = [&good[..], &[0x81, 0, 0, 0x81, 1, 2, 3]].concat();
+            assert_eq!(guess_format(&damaged, true, None), Ok(format));
+            // Fewer packets are too few to be sure.
+            let damaged = [&prefixed(endian, &[b"abc"])[..], &[0x81, 0, 0, 0x81]].concat();
+            assert_eq!(guess_format(&damaged, true, None), Ok(Format::Raw));
+        }
     }
 
     #[test]

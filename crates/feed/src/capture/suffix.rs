@@ -121,7 +121,7 @@ impl fmt::Display for Disagreement {
                 write!(f, "its name says {named}, its content is read as {found}")
             }
             (Some(NamedLayout::Prefixed), Some(Format::Raw)) => f.write_str(
-                "its name says length-prefixed packets, but no lengths of 4 bytes fit; its \
+                "its name says length-prefixed packets, but the first lengths of 4 bytes do not fit; its \
                  content is read as raw",
             ),
             (Some(NamedLayout::Prefixed), Some(found)) => {
@@ -171,8 +171,8 @@ mod tests {
                 "x.bin",
                 Format::Raw,
                 None,
-                "its name says length-prefixed packets, but no lengths of 4 bytes fit; its content is \
-                 read as raw",
+                "its name says length-prefixed packets, but the first lengths of 4 bytes do not fit; its \
+                 content is read as raw",
             ),
             ("x.dat.gz", Format::Raw, None, "its name says gzip, but it is not compressed"),
             (

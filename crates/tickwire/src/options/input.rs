@@ -244,7 +244,13 @@ impl InputArgs {
         if input_format.is_none()
             && let Some(disagreement) = Suffixes::of(&name).disagreement(format, compression)
         {
-            progress.print(&format!("{name}: {disagreement}"));
+            let remedy = match (Suffixes::of(&name).format(), format) {
+                (Some(Format::U32Be | Format::U32Le), Format::Raw) => {
+                    "; --input-format u32be or u32le reads it as packets"
+                }
+                _ => "",
+            };
+            progress.print(&format!("{name}: {disagreement}{remedy}"));
         }
         Ok(reader)
     }
