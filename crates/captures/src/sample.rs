@@ -214,7 +214,7 @@ impl Sample {
             let Some(destination) = self.named(channel) else { return Some(doubt.to_string()) };
             let other = match doubt {
                 Doubt::Malformed { instead: None, .. } => {
-                    " If they are of another feed, leave them out with --address and --port"
+                    "; if they are of another feed, leave them out with --address and --port"
                 }
                 _ => "",
             };

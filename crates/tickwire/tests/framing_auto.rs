@@ -156,6 +156,24 @@ fn a_wrong_framing_is_warned_of_with_the_right_one() {
 }
 
 #[test]
+fn the_likely_cause_comes_before_many_errors() {
+    let directory = directory("framing_auto_early");
+    let xml = r#"<templates><template name="T" id="1"><string name="s"/></template></templates>"#;
+    let templates = file(&directory, "t.xml", xml.as_bytes());
+    // Two needless zero bytes before the string: R9.
+    let packets = [&[0xc0, 0x81, 0, 0, 0xc1][..]; 40];
+    let packets = file(&directory, "f.bin", &u32be(&packets));
+    let run = decode(&packets, &templates, "--reset packet");
+    assert_eq!((run.status, run.out.as_str()), (1, ""), "{}", run.err);
+    let lines: Vec<&str> = run.err.lines().collect();
+    assert!(lines[0].contains("R9: byte 2"), "{}", run.err);
+    assert!(lines[0].contains("(is --framing or the template file wrong?)"), "{}", run.err);
+    assert!(lines[8].contains("warning: only 0 of 8 packets decode: "), "{}", run.err);
+    assert!(lines[8].contains("`tickwire templates diff`"), "{}", run.err);
+    assert_eq!(run.err.matches("only 0 of 40").count(), 1, "{}", run.err);
+}
+
+#[test]
 fn a_real_capture_without_its_reset_is_warned_of() {
     let Some(capture) = shared("corpus/cme_2012/cme_2012_sampleMD.bin") else { return };
     let templates = capture.with_file_name("templates.xml");

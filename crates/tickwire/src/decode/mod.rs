@@ -27,7 +27,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use summary::Summary;
-use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{CompileOptions, Findings, Program};
 use tickwire_feed::capture::Kind;
@@ -197,7 +196,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
     if args.framing.is_auto() {
         decoder = decoder.check_values();
     }
-    let read = run.decode_all(&mut decoder, reader, stands_alone(&framing))?;
+    let read = run.decode_all(&mut decoder, reader, &framing)?;
     if let Some(text) = args.input.none_selected(&read) {
         run.report.error(&text);
     }

@@ -155,6 +155,11 @@ impl<'r> Report<'r> {
         counts.errors += unsaid;
     }
 
+    /// Number of errors so far.
+    pub const fn errors(&self) -> u64 {
+        self.counts.errors
+    }
+
     /// True if something was skipped.
     pub fn is_flawed(&self) -> bool {
         !self.counts.skipped.is_none() || self.counts.errors > 0
@@ -305,9 +310,15 @@ fn advice(error: &Error) -> &'static str {
             | ErrorKind::IntegerConversion,
             Some(_),
         ) => " (was a packet lost, or is --reset or the template file wrong?)",
-        (ErrorKind::IntegerRange | ErrorKind::DecimalRange, _) => {
-            " (is --framing or the template file wrong?)"
-        }
+        (
+            ErrorKind::IntegerRange
+            | ErrorKind::DecimalRange
+            | ErrorKind::StringSyntax
+            | ErrorKind::InvalidUtf8
+            | ErrorKind::NotAscii
+            | ErrorKind::OverlongString,
+            _,
+        ) => " (is --framing or the template file wrong?)",
         (ErrorKind::Truncated, _) => {
             " (is the packet truncated, or is --framing or the template file wrong?)"
         }

@@ -2,17 +2,20 @@
 
 use super::output::Output;
 use super::report::Report;
+use super::report_doubt;
 use crate::failure::Failure;
 use crate::packet_range::PacketRange;
 use std::fmt::Display;
 use std::io::Read;
 use std::time::{Duration, Instant};
+use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{
     CaptureDecoder, CaptureSink, Lost, MessagePlace, PacketPlace, Sample, Selection, SequenceGaps,
 };
 use tickwire_fast::{Decoded, Error, Findings, Program};
 use tickwire_feed::capture::{CaptureReader, Packet, Statistics};
-use tickwire_feed::framing::detect::Unproven;
+use tickwire_feed::framing::Framing;
+use tickwire_feed::framing::detect::{PACKETS_MIN, Unproven};
 use tickwire_text::Header;
 
 /// Output and report of one capture.
@@ -35,14 +38,14 @@ pub struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Decodes until the capture, the wanted packets or the limit ends. With `stands_alone` each packet can be
-    /// decoded without the earlier ones. Returns the counters of the reader.
+    /// Decodes until the capture, the wanted packets or the limit ends. Returns the counters of the reader.
     pub fn decode_all(
         &mut self,
         decoder: &mut CaptureDecoder,
         mut reader: CaptureReader<impl Read>,
-        stands_alone: bool,
+        framing: &Framing,
     ) -> Result<Statistics, Failure> {
+        let stands_alone = stands_alone(framing);
         let mut time = Duration::ZERO;
         let mut read = 0;
         let mut is_cut_short = false;
@@ -67,6 +70,10 @@ impl Run<'_> {
             let start = self.timed.then(Instant::now);
             self.packet(decoder, &packet)?;
             time += start.map_or(Duration::ZERO, |start| start.elapsed());
+            // The likely cause comes before many errors.
+            if read == PACKETS_MIN as u64 && self.report.errors() == read {
+                report_doubt(&mut self.report, decoder.program(), framing, &self.sample);
+            }
         }
         // Streams go on after the range: a message that is incomplete here is no error.
         if self.left > 0 && !is_cut_short {

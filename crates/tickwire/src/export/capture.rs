@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tickwire_arrow::{LostData, TableOptions};
-use tickwire_captures::plan::stands_alone;
 use tickwire_captures::{CaptureDecoder, Sample, Selection, SequenceGaps};
 use tickwire_fast::{Findings, Program};
 use tickwire_feed::framing::Framing;
@@ -215,7 +214,7 @@ impl Job<'_> {
         if self.checks_values {
             decoder = decoder.check_values();
         }
-        let read = run.decode_all(&mut decoder, reader, stands_alone(&self.framing))?;
+        let read = run.decode_all(&mut decoder, reader, &self.framing)?;
         let digest = digest.map(InputDigest::finish).transpose()?;
         // An error only if it is true of all captures.
         let none_selected = input.none_selected(&read);

@@ -37,7 +37,10 @@ impl fmt::Display for Doubt {
                 write!(f, "only {whole} of {packets} packets decode: ")?;
                 match instead {
                     Some(found) => write!(f, "they fit {found}"),
-                    None => f.write_str("do --framing and --templates fit this feed?"),
+                    None => f.write_str(
+                        "do --framing and --templates fit this feed? (`tickwire templates diff` compares \
+                         template files, `tickwire explain` shows where a packet fails)",
+                    ),
                 }
             }
             Self::Reset { instead } => {
