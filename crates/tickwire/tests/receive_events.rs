@@ -135,3 +135,23 @@ fn consolidated_books_add_up_outright_and_implied_ones() {
         assert_ne!(pair[0], pair[1], "each change once");
     }
 }
+
+#[test]
+fn a_feed_without_trades_is_told_from_one_of_other_instruments() {
+    let told = |options: &str, shown: &str| {
+        let d = directory("events-trades");
+        let arguments = generate(&d, &format!("{options} --force"));
+        let run = tickwire(&format!("receive {arguments} --show trades -q {shown}"));
+        assert!(run.status < 2, "{}", run.err);
+        (run.out.lines().count(), run.err)
+    };
+    let (rows, err) = told("--no-trades", "");
+    assert_eq!(rows, 0);
+    assert!(err.contains("--show trades: no message has a trade (MDEntryType 2)"), "{err}");
+    let (rows, err) = told("", "--instrument 99");
+    assert_eq!(rows, 0);
+    assert!(err.contains("none of the instruments of --instrument"), "{err}");
+    let (rows, err) = told("", "");
+    assert!(rows > 0);
+    assert!(!err.contains("--show trades"), "{err}");
+}

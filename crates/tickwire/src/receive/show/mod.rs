@@ -27,6 +27,7 @@ use std::io;
 use std::sync::Arc;
 use tickwire_fast::{Limits, MessageBuilder, Program};
 use tickwire_feed::arbiter::{Gap, LineEvent};
+use tickwire_feed::counted;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::handler::Delivery;
 use tickwire_feed::market::{BookKind, Instrument, MarketEvent, StatusScope};
@@ -54,6 +55,7 @@ pub struct Printer {
     now_ns: u64,
     kinds: ShownKinds,
     books: HashMap<(Instrument, &'static str), BookMemory>,
+    trades: Trades,
     failure: Option<Failure>,
 }
 
@@ -93,6 +95,13 @@ pub struct ShownKinds {
     pub consolidated: bool,
 }
 
+/// Counts of trades.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trades {
+    received: u64,
+    shown: u64,
+}
+
 impl ShownKinds {
     /// True if books of this kind are shown.
     pub const fn shows(self, kind: BookKind) -> bool {
@@ -127,6 +136,7 @@ impl Printer {
             now_ns: 0,
             kinds: *kinds,
             books: HashMap::new(),
+            trades: Trades::default(),
             failure: None,
             channel: channel.map(str::to_owned),
             options,
@@ -329,11 +339,13 @@ impl Printer {
             },
             _ => None,
         };
+        self.trades.received += u64::from(matches!(event, MarketEvent::Trade(_)));
         if instrument.is_some_and(|instrument| !self.options.wants(instruments, instrument)) {
             return;
         }
         match event {
             MarketEvent::Trade(trade) if self.options.shows(Shown::Trades) => {
+                self.trades.shown += 1;
                 let row = event::trade(self.now_ns, instruments.name(trade.instrument), trade);
                 self.row(row, Shown::Trades);
             }
@@ -350,6 +362,7 @@ impl Printer {
     pub fn finish(&mut self, recovery: &Recovery) {
         self.let_go(Order::close_all);
         self.warn_of_absent(recovery);
+        self.warn_of_no_trades();
         if self.options.at_end {
             self.books_at_end(recovery);
         }
@@ -369,6 +382,23 @@ impl Printer {
                     "--instrument {wanted}: the feed has no instrument with this SecurityID or Symbol, and no definition with this symbol arrived"
                 );
             }
+        }
+    }
+
+    /// Warns if trades were to be shown and none were.
+    fn warn_of_no_trades(&self) {
+        let Trades { received, shown } = self.trades;
+        if !self.options.shows(Shown::Trades) || shown > 0 {
+            return;
+        }
+        match received {
+            0 => tracing::warn!(
+                "--show trades: no message has a trade (MDEntryType 2); the exchange may send trades on another channel"
+            ),
+            _ => tracing::warn!(
+                "--show trades: {}, none of the instruments of --instrument",
+                counted(received, "trade")
+            ),
         }
     }
 
