@@ -97,6 +97,7 @@ struct Kinds {
     differing: Kind,
     resets: Kind,
     silence: Kind,
+    sequence: Kind,
     /// Silence of lines A and B.
     line_silence: [Kind; 2],
     /// Trust in lines A and B.
@@ -118,8 +119,8 @@ impl Kinds {
 
     /// Returns the kinds whose last text must be logged.
     fn states(&mut self) -> impl Iterator<Item = &mut Kind> {
-        let Self { resets, silence, line_silence, line_trust, .. } = self;
-        [resets, silence].into_iter().chain(line_silence).chain(line_trust)
+        let Self { resets, silence, sequence, line_silence, line_trust, .. } = self;
+        [resets, silence, sequence].into_iter().chain(line_silence).chain(line_trust)
     }
 }
 
@@ -326,6 +327,15 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
             if is_silent { "the channel is silent" } else { "the channel is no longer silent" };
         self.warn_of_state(|kinds| &mut kinds.silence, text);
         self.inner.handle_silence(is_silent, since_ns);
+    }
+
+    fn handle_out_of_sequence(&mut self, is_out_of_sequence: bool) {
+        let text = match is_out_of_sequence {
+            true => "all packets have old or unexpected sequence numbers: books are stale",
+            false => "packets are in sequence again",
+        };
+        self.warn_of_state(|kinds| &mut kinds.sequence, text);
+        self.inner.handle_out_of_sequence(is_out_of_sequence);
     }
 
     fn handle_line(&mut self, event: &LineEvent) {

@@ -182,6 +182,8 @@ pub(super) struct LineState {
     pub(super) resumed_ns: u64,
     /// True if it was reported as silent and has sent nothing since.
     pub(super) is_silent: bool,
+    /// Packets in a row that it had sent before, more than `reorder_max` numbers ago.
+    pub(super) repeats: u32,
     pub(super) pauses: Pauses,
     /// Its packets since the other line's last one, if the lines were never compared.
     pub(super) alone: Option<Alone>,
@@ -249,7 +251,11 @@ impl LineState {
     /// True if a line is trusted, agrees and sends nothing unexpected. False outside the current
     /// epoch, and while past epochs are remembered.
     pub(super) fn is_plain(&self) -> bool {
-        self.is_trusted && self.differing == 0 && !self.has_left && self.run.is_none()
+        self.is_trusted
+            && self.differing == 0
+            && !self.has_left
+            && self.run.is_none()
+            && self.repeats == 0
     }
 
     pub(super) fn stand(&self) -> Stand {

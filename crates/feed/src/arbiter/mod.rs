@@ -59,8 +59,8 @@
 //! A packet that is less far ahead is held. It opens no gap while its line continues below it,
 //! number by number, with pauses of at most `skew_ns`. A single packet beyond `ahead_max` is
 //! accepted once its line has continued elsewhere: it lies in the middle of what the line lost, and
-//! may be the SequenceReset. While trusted lines send only packets that are not next in order,
-//! [`Arbiter::out_of_sequence`] reports it.
+//! may be the SequenceReset. While trusted lines send only packets that are not next in order, or
+//! all lines repeat old packets, [`Arbiter::out_of_sequence`] reports it.
 //!
 //! # Lines that disagree
 //!
@@ -337,7 +337,8 @@ impl Arbiter {
     }
 
     /// Returns a value while trusted lines send packets with unexpected sequence numbers, several
-    /// since the last delivered packet. The content of these packets is unknown.
+    /// since the last delivered packet, or if all lines only repeat packets from more than
+    /// `reorder_max` numbers ago. The content of the former is unknown.
     #[inline]
     pub const fn out_of_sequence(&self) -> Option<OutOfSequence> {
         if self.unexpected_in_a_row < OUT_OF_SEQUENCE_MIN {

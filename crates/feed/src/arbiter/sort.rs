@@ -3,7 +3,7 @@
 use super::history::Fate;
 use super::place::PacketEpoch;
 use super::window::Held;
-use super::{Arbiter, Arrival, Output, Parked, SEQ_NUM_MAX, Source};
+use super::{Arbiter, Arrival, Line, OUT_OF_SEQUENCE_MIN, Output, Parked, SEQ_NUM_MAX, Source};
 
 impl Arbiter {
     pub(super) fn note_order(&mut self, arrival: &Arrival<'_>) {
@@ -70,11 +70,33 @@ impl Arbiter {
             self.states[line.index()].is_trusted = true;
         }
         let fate = self.history.fate(seq_num);
+        self.note_repeat(arrival, fate);
         if seq_num < next || fate.was_accepted() {
             self.sort_known(arrival, fate);
             None
         } else {
             self.accept(arrival, next)
+        }
+    }
+
+    /// Counts packets that a line sends again. If every line that is alive sends nothing else, as when
+    /// the sender restarts with packets of this session, the lines are out of sequence. The content
+    /// of these packets is known.
+    fn note_repeat(&mut self, arrival: &Arrival<'_>, fate: Fate) {
+        let Arrival { line, seq_num, hash, received_ns, .. } = *arrival;
+        let state = &mut self.states[line.index()];
+        let is_far_back = state.stand().back(seq_num) > self.options.reorder_max;
+        if !(is_far_back && fate.is_copy(hash) && fate.was_seen_on(line)) {
+            state.repeats = 0;
+            return;
+        }
+        state.repeats = state.repeats.saturating_add(1);
+        let only_repeats = |line: Line| {
+            !self.is_alive(line) || self.states[line.index()].repeats >= OUT_OF_SEQUENCE_MIN
+        };
+        if Line::ALL.into_iter().all(only_repeats) {
+            self.unexpected_in_a_row = self.unexpected_in_a_row.max(OUT_OF_SEQUENCE_MIN);
+            self.unexpected_ns = self.unexpected_ns.max(received_ns);
         }
     }
 

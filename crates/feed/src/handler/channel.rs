@@ -106,6 +106,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             Peeked::Number(seq_num) => {
                 let next = self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
                 self.handle_next(next, sink);
+                self.note_out_of_sequence(received_ns, line, sink);
             }
             Peeked::Unnumbered => self.handle_unnumbered(received_ns, line, segment.bytes, sink),
             Peeked::Unknown => {
@@ -171,7 +172,21 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Ends a silence after a packet was delivered in order: nothing was lost during the silence.
+    /// Packets out of sequence end no staleness, but the lines are not silent: books say the reason.
+    fn note_out_of_sequence(
+        &mut self,
+        received_ns: u64,
+        line: Line,
+        sink: &mut impl Sink<E::Message>,
+    ) {
+        if self.arbiter.out_of_sequence().is_some() && !self.arbiter.is_put_aside(line) {
+            self.silence.note_packet(received_ns);
+            self.end_silence(received_ns, sink);
+        }
+    }
+
+    /// Ends a silence after a packet was delivered in order, or while books are stale because lines are
+    /// out of sequence.
     fn end_silence(&mut self, now_ns: u64, sink: &mut impl Sink<E::Message>) {
         if self.silence.end() {
             self.decoding.handle_silence(false, sink);

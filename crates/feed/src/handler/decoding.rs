@@ -412,8 +412,12 @@ impl<A> Decoding<A> {
 
     /// Starts a new session in the books.
     pub(super) fn handle_reset<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {
+        let was_out_of_sequence = self.recovery.is_out_of_sequence();
         self.recovery.handle_reset();
         self.settle(sink);
+        if was_out_of_sequence {
+            sink.handle_out_of_sequence(false);
+        }
     }
 
     /// Marks all books stale while the channel is silent, and ends this state.
@@ -443,6 +447,7 @@ impl<A> Decoding<A> {
         next: Option<u64>,
         sink: &mut impl Sink<M>,
     ) {
+        let was_out_of_sequence = self.recovery.is_out_of_sequence();
         match out_of_sequence {
             Some(OutOfSequence { may_hide_updates }) => {
                 if !self.recovery.handle_out_of_sequence(may_hide_updates) {
@@ -452,6 +457,9 @@ impl<A> Decoding<A> {
             None => self.recovery.handle_in_sequence(next),
         }
         self.settle(sink);
+        if was_out_of_sequence != out_of_sequence.is_some() {
+            sink.handle_out_of_sequence(out_of_sequence.is_some());
+        }
     }
 
     pub(super) fn settle<M: ?Sized>(&mut self, sink: &mut impl Sink<M>) {

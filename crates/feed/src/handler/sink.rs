@@ -179,8 +179,15 @@ pub trait Sink<M: ?Sized> {
     }
 
     /// With `is_silent`: no line has sent anything since `since_ns`, for twice the heartbeat
-    /// interval; books are stale. With `is_silent` false: a packet was delivered in order again.
+    /// interval; books are stale. With `is_silent` false: a packet was delivered in order again, or
+    /// packets arrive that are out of sequence, which [`handle_out_of_sequence`](Self::handle_out_of_sequence)
+    /// reports.
     fn handle_silence(&mut self, _is_silent: bool, _since_ns: u64) {}
+
+    /// With `is_out_of_sequence`: all packets that arrive have old or unexpected sequence numbers;
+    /// books are stale. With `is_out_of_sequence` false: a packet was delivered in order again, or the
+    /// sequence numbers restarted.
+    fn handle_out_of_sequence(&mut self, _is_out_of_sequence: bool) {}
 
     /// A line's copies differ, the line was put aside or restored, or it fell silent or sends again.
     fn handle_line(&mut self, _event: &LineEvent) {}

@@ -41,6 +41,67 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
 }
 
+/// The sender restarts with the packets of this session, at once or after a silence.
+#[test]
+fn lines_that_only_repeat_old_packets_are_out_of_sequence_and_not_silent() {
+    #[derive(Default)]
+    struct States(Vec<(&'static str, bool)>);
+    impl Sink<Message> for States {
+        fn handle_message(&mut self, _: &Delivery, _: &Message) {}
+        fn handle_silence(&mut self, is_silent: bool, _: u64) {
+            self.0.push(("silent", is_silent));
+        }
+        fn handle_out_of_sequence(&mut self, is_out_of_sequence: bool) {
+            self.0.push(("out of sequence", is_out_of_sequence));
+        }
+    }
+    for pause_ns in [10, 20_000] {
+        let mut handler = silent_handler_of(HandlerOptions {
+            framing: Preset::Cme.framing(),
+            arbiter: ArbiterOptions { silent_after_ns: 500, ..arbiter_options() },
+            heartbeat_ns: Some(500),
+            ..Default::default()
+        });
+        let mut sink = States::default();
+        let mut now_ns = 10;
+        let mut send = |handler: &mut Tested, sink: &mut States, lines: &[Source], from, to| {
+            for seq_num in from..to {
+                now_ns += 50;
+                handler.fire_due(0, now_ns, sink);
+                for line in lines {
+                    let packet = framed(seq_num, &bid(seq_num as u8, 51));
+                    handler.handle_packet(now_ns, *line, &packet, sink);
+                }
+            }
+            now_ns
+        };
+        send(&mut handler, &mut sink, &[A, B], 1, 101);
+        assert_eq!((best_bid(&handler), &sink.0[..]), (Ok(51), &[][..]));
+        // A single line that repeats disturbs nothing while the other one continues.
+        send(&mut handler, &mut sink, &[A], 1, 6);
+        let now_ns = send(&mut handler, &mut sink, &[A, B], 101, 103);
+        assert_eq!((best_bid(&handler), &sink.0[..]), (Ok(51), &[][..]));
+        handler.fire_due(0, now_ns + pause_ns, &mut sink);
+        let is_silent = pause_ns > 1_000;
+        let silences = [("silent", true)];
+        assert_eq!(sink.0[..], silences[..usize::from(is_silent)]);
+        send(&mut handler, &mut sink, &[A, B], 1, 31);
+        assert_eq!(best_bid(&handler), Err(StaleReason::OutOfSequence));
+        let mut expected = vec![("out of sequence", true)];
+        if is_silent {
+            expected = vec![("silent", true), expected[0], ("silent", false)];
+        }
+        assert_eq!(sink.0, expected);
+        // Then nothing arrives, until the numbers continue.
+        let now_ns = send(&mut handler, &mut sink, &[], 0, 40);
+        assert_eq!((sink.0.pop(), handler.poll_timeout()), (Some(("silent", true)), None));
+        assert_eq!(sink.0, expected, "{now_ns}");
+        send(&mut handler, &mut sink, &[A, B], 103, 104);
+        assert_eq!(best_bid(&handler), Ok(51));
+        assert_eq!(sink.0[expected.len()..], [("out of sequence", false), ("silent", false)]);
+    }
+}
+
 /// A feed whose heartbeat is a bare preamble.
 #[test]
 fn a_channel_on_which_preambles_come_is_not_silent() {

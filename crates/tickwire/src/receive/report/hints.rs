@@ -117,7 +117,9 @@ impl StaleFacts {
                     .to_owned()
             }
             "no_snapshot" => self.snapshot_text("the first snapshot has not arrived"),
-            "out_of_sequence" => "the last packets have unexpected sequence numbers".to_owned(),
+            "out_of_sequence" => {
+                "the last packets have old or unexpected sequence numbers; was the sender restarted?".to_owned()
+            }
             "reset" => self.snapshot_text("the exchange began a new session; its first snapshot has not arrived"),
             "silence" => "all lines were silent for longer than --silent-after".to_owned(),
             "unfinished" => "the rest of an update in several messages has not arrived".to_owned(),
