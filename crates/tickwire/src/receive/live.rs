@@ -4,6 +4,7 @@ use super::described::Described;
 use super::handler::{ChannelHandler, FeedSink};
 use super::late::LateWatch;
 use super::monitoring;
+use super::nothing::NothingWatch;
 use super::reload::Reload;
 use super::report::{ChannelReport, Inputs, Report};
 use super::{ReceiveArgs, Session, pin};
@@ -40,6 +41,7 @@ struct Watched<'s> {
     reload: Option<Reload>,
     differing: DifferingWatch,
     late: LateWatch,
+    nothing: NothingWatch,
     /// True if hardware time stamps were requested and their presence has not been checked yet.
     awaits_stamps: bool,
     /// Thread that checks the framing with the first packets.
@@ -215,6 +217,7 @@ impl<'s> Watched<'s> {
             reload: Reload::start(described)?,
             differing: DifferingWatch::new(label),
             late: LateWatch::default(),
+            nothing: NothingWatch::default(),
             awaits_stamps: described.args.hardware_stamps,
             judging: None,
             replayed: has_replay.then(|| ReplayMetrics::new(metrics, label)),
@@ -252,6 +255,9 @@ impl<'s> Watched<'s> {
             warn_without_stamps(channel);
         }
         channel.sink.write_held_back(now_ns);
+        let label = self.described.args.label();
+        let endpoints = channel.inputs().map(|(source, socket)| (source, socket.endpoint()));
+        self.nothing.observe(now_ns, packets, label, endpoints);
         let sink = channel.sink.inner_mut();
         sink.counting_mut().observe(now_ns, is_idle, packets);
         if is_idle {
@@ -259,7 +265,7 @@ impl<'s> Watched<'s> {
         }
         let arbiter = channel.handler.view().arbiter;
         self.differing.observe(now_ns, || Line::ALL.map(|line| arbiter.line_counters(line)));
-        self.late.observe(self.described.args.label(), arbiter);
+        self.late.observe(label, arbiter);
         if let Some(reload) = &self.reload
             && let Some((program, sequencing)) = reload.poll()
         {

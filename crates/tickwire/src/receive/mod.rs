@@ -11,6 +11,7 @@ mod instrument_key;
 mod late;
 mod live;
 mod monitoring;
+mod nothing;
 mod offline;
 mod reload;
 mod report;

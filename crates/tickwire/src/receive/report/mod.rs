@@ -7,7 +7,7 @@ mod others;
 mod times;
 
 pub use channel::{ChannelReport, Inputs};
-pub use hints::hold_hint;
+pub use hints::{hold_hint, silence_hints};
 
 use super::sink::End;
 use crate::failure::Failure;
