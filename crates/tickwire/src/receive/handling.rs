@@ -25,8 +25,9 @@ pub struct HandlingArgs {
     #[arg(long, value_name = "TIME", help_heading = "Books", value_parser = silence)]
     silent_after: Option<Span>,
     /// true: books are empty before sequence number 1 and need no snapshot. false: orders are
-    /// carried over from the day before, so books wait for a snapshot. Default: true for order
-    /// feeds with one order per message, else false.
+    /// carried over from the day before, so every book waits for a snapshot. Default: true for
+    /// order feeds with one order per message; for other feeds RptSeq 1 begins an empty book, and
+    /// without RptSeq books wait for a snapshot.
     #[arg(long, value_name = "true|false", hide_possible_values = true, help_heading = "Books")]
     starts_empty: Option<bool>,
     /// Most instruments per channel; updates of further instruments are counted and dropped.
