@@ -17,6 +17,9 @@ const OUTPUT_BYTES: usize = 256 << 10;
 /// Longest template file that is read: ten times the largest of any exchange.
 pub const TEMPLATE_BYTES_MAX: u64 = 64 << 20;
 
+/// First bytes of a file that show whether it is text.
+const TEXT_BYTES: usize = 64;
+
 /// True if a path stands for standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
@@ -162,7 +165,19 @@ pub fn parse_all_templates(paths: &[PathBuf], contents: &[&[u8]]) -> Result<Temp
 
 /// Reads a template file as it is.
 pub fn read_template_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    read_whole(path, TEMPLATE_BYTES_MAX, ": is it a template file?")
+    let bytes = read_whole(path, TEMPLATE_BYTES_MAX, ": is it a template file?")?;
+    if is_binary(&bytes) {
+        let name = name_of(path);
+        return Err(Failure::Data(format!("{name}: this is not an XML file; is it the capture?")));
+    }
+    Ok(bytes)
+}
+
+/// True if the first bytes are neither text in UTF-8 nor in UTF-16.
+fn is_binary(bytes: &[u8]) -> bool {
+    let is_utf16 = [&b"\xff\xfe"[..], b"\xfe\xff", b"<\0", b"\0<"];
+    let start = &bytes[..bytes.len().min(TEXT_BYTES)];
+    start.contains(&0) && !is_utf16.iter().any(|mark| start.starts_with(mark))
 }
 
 /// Reads a file of at most `bytes_max` bytes; `hint` ends the message about a longer one.

@@ -254,6 +254,8 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
     let alone = file(&directory, "alone.bin", &one);
     let run = decode(&alone, &templates, "--framing auto");
     assert_eq!((run.status, run.out.lines().count()), (0, 60), "{}", run.err);
+    let alike = "in these packets --framing cqg gives the same values";
+    assert!(run.err.contains(alike), "{}", run.err);
     let offset = one.len() + 4;
     let joined = file(&directory, "joined.bin", &[one, other].concat());
     for options in ["", "--threads 2", "--format summary", "--fields TradeDate"] {

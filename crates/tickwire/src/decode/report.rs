@@ -275,7 +275,7 @@ impl<'r> Report<'r> {
         }
         if !waiting.is_none() {
             self.remark(&format!(
-                "{} skipped because an earlier one failed and no reset followed; does --reset fit this feed?",
+                "{} skipped because an earlier one failed and no reset followed: is it damaged, or does --reset not fit?",
                 waiting.text()
             ));
         }

@@ -8,8 +8,8 @@ use super::super::description::{Envelope, Framing};
 use super::super::message_header::MessageHeader;
 use super::super::preset::Preset;
 use super::super::step::is_fixt;
-use super::PREAMBLE_BYTES_TRIED;
 use super::preamble;
+use super::{Detected, PREAMBLE_BYTES_TRIED};
 use crate::endian::Endian;
 
 /// Template that resets dictionaries by convention, on Eurex and in Moscow.
@@ -99,6 +99,27 @@ fn with_reset_template(set: &TemplateSet) -> Option<Shape> {
 /// Returns the preset with this framing, sequence number included.
 pub(super) fn preset_of(framing: &Framing) -> Option<Preset> {
     Preset::ALL.into_iter().find(|preset| preset.framing() == *framing)
+}
+
+/// Returns the other presets without a preamble that give the same values as this result.
+pub(super) fn presets_alike(found: &Detected, set: &TemplateSet) -> Vec<Preset> {
+    let policy = found.framing.reset_policy();
+    let resets_with = |id: u32| {
+        let index = set.by_id(TemplateId(id));
+        index.and_then(|index| set.templates().get(index)).is_some_and(|template| template.reset)
+    };
+    let is_alike = |preset: &Preset| {
+        let framing = preset.framing();
+        let same = Framing { reset_template: None, ..framing.reset(policy) };
+        let gives_same =
+            framing.reset_policy() == policy || found.equivalent.contains(&framing.reset_policy());
+        found.preset == Some(Preset::None)
+            && *preset != Preset::None
+            && same == found.framing.reset(policy)
+            && gives_same
+            && framing.reset_template_id().is_none_or(resets_with)
+    };
+    Preset::ALL.into_iter().filter(is_alike).collect()
 }
 
 /// Returns the presets of this shape, whatever their reset policy.

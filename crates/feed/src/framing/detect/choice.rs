@@ -179,6 +179,7 @@ fn detected(
         },
         consecutive: chosen.consecutive(),
         restart: None,
+        alike: Vec::new(),
     })
 }
 

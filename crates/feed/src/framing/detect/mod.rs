@@ -73,6 +73,8 @@ pub struct Detected {
     pub framing: Framing,
     /// The preset that has this framing.
     pub preset: Option<Preset>,
+    /// Other presets whose framing gives the same values in this sample.
+    pub alike: Vec<Preset>,
     /// How well the packets support it.
     pub confidence: Confidence,
     /// Packets of the sample with FAST bytes.
@@ -123,6 +125,9 @@ impl fmt::Display for Detected {
             }
             f.write_str(" gives the same values")?;
         }
+        for preset in &self.alike {
+            write!(f, "; in these packets --framing {preset} gives the same values")?;
+        }
         Ok(())
     }
 }
@@ -171,8 +176,8 @@ impl fmt::Display for Undetected {
             Self::NoneFits { packets, whole } => write!(
                 f,
                 "cannot tell the framing: the best candidate decodes {whole} of {packets} packets; \
-                 is the feed on another port of the capture, and are the templates those of this \
-                 feed and its date? TCP streams need a named framing"
+                 are the templates those of this feed and its date? In a capture of several feeds, \
+                 choose the address and port of one. TCP streams need a named framing"
             ),
             Self::Ambiguous { first, second } => write!(
                 f,
@@ -220,5 +225,6 @@ pub fn detect<P: AsRef<[u8]>>(packets: &[P], set: &TemplateSet) -> Result<Detect
     let shapes = candidates::shapes(&packets, set);
     let found = choice::choose(&packets, &shapes)?;
     let restart = ValueCheck::first_restart(&packets, &found.framing, set);
-    Ok(Detected { restart, ..found })
+    let alike = candidates::presets_alike(&found, set);
+    Ok(Detected { restart, alike, ..found })
 }
