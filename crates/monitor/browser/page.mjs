@@ -291,6 +291,24 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("a click at a gap on the time line scrolls to that gap of the same channel", async () => {
+    const gap = { id: 1, at_ms: Date.now() - 10_000, first: "9", count: 2, status: "open", filled_by: null, filled_after_ms: null, packets: [], packets_status: "not_kept" };
+    const second = { t: Math.floor(Date.now() / 1000), packets: [1, 0], lost: [0, 0], missing: 0, decode_buckets: [0, 0] };
+    api.state = state({ channels: ["north", "south"].map((name) => channel({ name, second, gaps: [gap], declared_gaps: 1 })) });
+    const page = await open();
+    const line = page.locator("[data-channel=south] canvas.time");
+    await line.scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => document.querySelector("[data-channel=south] canvas.time").getAttribute("aria-label")?.includes("1 gaps"));
+    await page.evaluate(() => {
+      Element.prototype.scrollIntoView = function () { window.scrolledTo = this.closest("[data-channel]").dataset.channel; };
+    });
+    const { width } = await line.boundingBox();
+    const ago = (api.state.at_ms - gap.at_ms) / 1000;
+    await line.click({ position: { x: 52 + (1 - ago / 120) * (width - 60), y: 20 } });
+    assert.equal(await page.evaluate(() => window.scrolledTo), "south");
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("a clock that is set back begins the history anew", async () => {
     const second = (t) => ({ t, packets: [1, 0], lost: [0, 0], missing: 0, decode_buckets: [0, 0] });
     api.seconds = (_, json) => json(200, { ...NO_SECONDS, seconds: [] });

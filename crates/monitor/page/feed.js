@@ -270,7 +270,7 @@ function channel(app) {
     const none = h("p", { class: "empty" });
     const some = h("p", { class: "quiet" });
     const time = timeline((gap) => {
-      document.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
+      gaps.body.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
       const id = gap.packets.at(-1);
       if (id) location.hash = `#packets/${encodeURIComponent(state.name)}/${id}`;
     });
