@@ -511,6 +511,17 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("the link that skips to the content keeps the view", async () => {
+    const page = await open("/#packets");
+    await page.getByRole("button", { name: "Explain" }).waitFor();
+    await page.locator(".skip").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "view");
+    assert.equal(new URL(page.url()).hash, "#packets");
+    assert.equal(await page.locator("#view").getAttribute("data-view"), "packets");
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("an address with a broken escape is shown as the first view", async () => {
     const page = await open("/#100%");
     await page.waitForSelector("[data-channel=feed]");

@@ -240,6 +240,11 @@ addEventListener("hashchange", () => {
   if (app.state) show();
 });
 addEventListener("resize", redraw);
+// As a link it would change the hash of the address, which names the view.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  root.focus();
+});
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -2514,6 +2514,10 @@ addEventListener("hashchange", () => {
   if (app.state) show();
 });
 addEventListener("resize", redraw);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  root.focus();
+});
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
