@@ -596,6 +596,10 @@ try {
     await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale; feed: line B is silent"');
     assert.deepEqual(await page.locator('[data-process="feed-a"] .tag').evaluateAll((tags) => tags.map((tag) => [tag.textContent, tag.className])), [["A 1.5 % lost", "tag warn"], ["B 1 of 2 silent", "tag bad"]]);
     assert.deepEqual(await page.locator('[data-process="feed-a"] .num').allTextContents(), ["6", "4", "10.0", "1.50 ms", "18"]);
+    const other = { ...feed, name: "other", lines: [line("b", "put_aside", 0)] };
+    api.processes = [{ ...up, channels: [...up.channels, other] }, ...api.processes.slice(1)];
+    await page.waitForSelector('[data-process="feed-a"] .tag >> text="B 1 of 3 silent, 1 of 3 put aside"');
+    api.processes = [up, ...api.processes.slice(1)];
     await page.waitForSelector('[data-process="orders"] >> text="no answer"');
     const cells = await page.locator("[data-topic=Quote] td").allTextContents();
     assert.deepEqual(cells.map((text) => text.replace("–", "")), ["1,2345.0/s, matched 2, backlog 7", "995.0/s, matched 2, backlog "]);

@@ -26,11 +26,13 @@ function linesOf(channels) {
     const letter = of[0].line.toUpperCase();
     const down = of.filter(({ status }) => status !== "alive");
     const lost = Math.max(...of.map(({ lost_percent: percent }) => percent ?? 0));
-    const count = of.length > 1 ? `${down.length} of ${of.length} ` : "";
+    const withStatus = (status) => down.filter((line) => line.status === status).length;
+    const counted = (status) => (of.length > 1 ? `${withStatus(status)} of ${of.length} ${format.words(status)}` : format.words(status));
+    const faults = [...new Set(down.map(({ status }) => status))].map(counted).join(", ");
     return {
       letter,
       level: down.length ? "bad" : lost >= LOST_PERCENT_WARN ? "warn" : "good",
-      text: down.length ? `${letter} ${count}${format.words(down[0].status)}` : lost > 0 ? `${letter} ${format.percent(lost)} lost` : `${letter} alive`,
+      text: down.length ? `${letter} ${faults}` : lost > 0 ? `${letter} ${format.percent(lost)} lost` : `${letter} alive`,
       why: of.map(({ channel, status, lost_percent: percent }) => `${channel}: ${format.words(status)}${percent ? `, ${format.percent(percent)} lost in the last minute` : ""}`).join("\n"),
     };
   });

@@ -867,11 +867,13 @@ function linesOf(channels) {
     const letter = of[0].line.toUpperCase();
     const down = of.filter(({ status }) => status !== "alive");
     const lost = Math.max(...of.map(({ lost_percent: percent2 }) => percent2 ?? 0));
-    const count3 = of.length > 1 ? `${down.length} of ${of.length} ` : "";
+    const withStatus = (status) => down.filter((line3) => line3.status === status).length;
+    const counted = (status) => of.length > 1 ? `${withStatus(status)} of ${of.length} ${words(status)}` : words(status);
+    const faults = [...new Set(down.map(({ status }) => status))].map(counted).join(", ");
     return {
       letter,
       level: down.length ? "bad" : lost >= LOST_PERCENT_WARN ? "warn" : "good",
-      text: down.length ? `${letter} ${count3}${words(down[0].status)}` : lost > 0 ? `${letter} ${percent(lost)} lost` : `${letter} alive`,
+      text: down.length ? `${letter} ${faults}` : lost > 0 ? `${letter} ${percent(lost)} lost` : `${letter} alive`,
       why: of.map(({ channel: channel2, status, lost_percent: percent2 }) => `${channel2}: ${words(status)}${percent2 ? `, ${percent(percent2)} lost in the last minute` : ""}`).join("\n")
     };
   });
