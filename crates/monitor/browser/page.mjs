@@ -30,7 +30,7 @@ const state = (more) => ({
   channels: [channel()], fix: null, bus: null, sender: null, ...more,
 });
 
-const inShort = ({ name, status, messages_per_second }) => ({ name, status, is_ready: true, lines: [], messages_per_second, recent_gaps: 0, stale_books: 0, receive_delay_p99_ns: 0 });
+const inShort = ({ name, status, messages_per_second }) => ({ name, status, is_ready: true, lines: [], messages_per_second, recent_gaps: 0, recent_failed_packets: 0, stale_books: 0, receive_delay_p99_ns: 0 });
 /** The summary of a process with few channels and sessions. */
 const summaryOf = (state) => ({ channels: state.channels.map(inShort), sessions: (state.fix?.sessions ?? []).map(({ name }) => ({ name })), state });
 
@@ -337,7 +337,7 @@ try {
       next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: Math.random(), sent_per_second: 2, refused_connections: {}, events: [], messages: [],
     });
     const sessionNames = Array.from({ length: sessions }, (_, at) => `client/${at}`);
-    const troubled = { channels: { "channel-5": { status: "silent", is_ready: false }, "channel-7": { recent_gaps: 3 } }, sessions: { "client/9": { state: "disconnected", is_ready: false } } };
+    const troubled = { channels: { "channel-5": { status: "silent", is_ready: false }, "channel-7": { recent_gaps: 3 }, "channel-9": { recent_failed_packets: 6 } }, sessions: { "client/9": { state: "disconnected", is_ready: false } } };
     return {
       channels: names.map((name) => ({ ...inShort(channel({ name, messages_per_second: 100 * Math.random() })), lines: [{ line: "a", status: "alive", lost_percent: 0.25 }, { line: "b", status: "silent", lost_percent: null }].slice(0, name === "channel-3" ? 2 : 1), ...troubled.channels[name] })),
       sessions: sessionNames.map((name) => ({ ...session(name), ...troubled.sessions[name] })),
@@ -356,9 +356,10 @@ try {
     assert.equal(await page.locator("[data-summary]").count(), 24);
     assert.equal(await page.locator("[data-channel]").count(), 0);
     assert.deepEqual((await columns(page, "channel-3")).slice(0, 4), ["channel-3", "live", "alive, 0.25 % lost", "silent"]);
-    assert.deepEqual((await columns(page, "channel-7")).slice(5), ["3", "0", "–"]);
+    assert.deepEqual((await columns(page, "channel-7")).slice(5), ["3", "0", "0", "–"]);
+    assert.deepEqual((await columns(page, "channel-9")).slice(5), ["0", "6", "0", "–"]);
     await page.getByLabel("only troubled").check();
-    assert.deepEqual(await page.locator("[data-summary]").evaluateAll((rows) => rows.map(({ dataset }) => dataset.summary)), ["channel-3", "channel-5", "channel-7"]);
+    assert.deepEqual(await page.locator("[data-summary]").evaluateAll((rows) => rows.map(({ dataset }) => dataset.summary)), ["channel-3", "channel-5", "channel-7", "channel-9"]);
     await page.getByLabel("only troubled").uncheck();
     await page.keyboard.press("Escape");
     await page.evaluate(() => document.activeElement.blur());

@@ -207,7 +207,7 @@ function events(channel) {
     none,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows),
   );
-  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", snapshot: "good" };
+  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", stale: "warn", snapshot: "good" };
   element.update = (events, droppedCount) => {
     dropped.hidden = droppedCount === 0;
     text(dropped, `${format.count(droppedCount)} more were not kept: they came too fast.`);
@@ -308,10 +308,11 @@ function channel(app) {
     updatedWhileSeen(element, (state, isNewSecond) => {
       const history = app.history(state.name);
       text(badge, format.words(state.status));
-      const recent = app.channels.find(({ name }) => name === state.name)?.recent_gaps;
-      const isTroubled = state.status === "live" && (recent > 0 || sum(state.books.stale) > 0);
+      const recent = app.channels.find(({ name }) => name === state.name);
+      const hasFaults = recent?.recent_gaps > 0 || recent?.recent_failed_packets > 0;
+      const isTroubled = state.status === "live" && (hasFaults || sum(state.books.stale) > 0);
       className(badge, isTroubled ? "pill warn" : pill(state.status));
-      badge.title = isTroubled ? "Books are stale, or there was a gap in the last minute" : "";
+      badge.title = isTroubled ? "Books are stale, or there were gaps or undecodable packets in the last minute" : "";
       text(next, state.next_seq_num ?? "–");
       replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));
@@ -338,7 +339,7 @@ const LOSS = 1;
 const isLosing = ({ status, lost_percent: lost }) => LEVELS[status] !== "good" || lost >= LOSS;
 
 /** Whether something is wrong with a channel in short. */
-const isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps }) => !isReady || gaps > 0 || lines.some(isLosing);
+const isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps, recent_failed_packets: failed }) => !isReady || gaps > 0 || failed > 0 || lines.some(isLosing);
 
 function lineCell(letter) {
   return cell(`lines.${letter}`, ({ lines }) => {
@@ -358,10 +359,11 @@ const cells = () => [
   lineCell("b"),
   cell("messages_per_second", (of) => format.rate(of.messages_per_second), true),
   count("recent_gaps", "bad"),
+  count("recent_failed_packets", "bad"),
   count("stale_books", "warn"),
   cell("receive_delay_p99_ns", (of) => format.ns(of.receive_delay_p99_ns), true),
 ];
-const HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Stale books", "#p99 kernel to handler"];
+const HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
 
 /** The view of feeds in `root`. */
 export function feedView(root, app) {

@@ -1598,7 +1598,7 @@ function events(channel2) {
     none,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows)
   );
-  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", snapshot: "good" };
+  const LEVEL = { fault: "bad", gap: "bad", silence: "bad", line: "warn", reset: "warn", stale: "warn", snapshot: "good" };
   element2.update = (events2, droppedCount) => {
     dropped.hidden = droppedCount === 0;
     text(dropped, `${count(droppedCount)} more were not kept: they came too fast.`);
@@ -1705,10 +1705,11 @@ function channel(app2) {
     updatedWhileSeen(element2, (state2, isNewSecond) => {
       const history2 = app2.history(state2.name);
       text(badge, words(state2.status));
-      const recent = app2.channels.find(({ name }) => name === state2.name)?.recent_gaps;
-      const isTroubled2 = state2.status === "live" && (recent > 0 || sum(state2.books.stale) > 0);
+      const recent = app2.channels.find(({ name }) => name === state2.name);
+      const hasFaults = recent?.recent_gaps > 0 || recent?.recent_failed_packets > 0;
+      const isTroubled2 = state2.status === "live" && (hasFaults || sum(state2.books.stale) > 0);
       className(badge, isTroubled2 ? "pill warn" : pill(state2.status));
-      badge.title = isTroubled2 ? "Books are stale, or there was a gap in the last minute" : "";
+      badge.title = isTroubled2 ? "Books are stale, or there were gaps or undecodable packets in the last minute" : "";
       text(next, state2.next_seq_num ?? "–");
       replacement.hidden = !state2.is_replacement_waiting;
       figures.forEach((item) => item.update(state2));
@@ -1730,7 +1731,7 @@ function channel(app2) {
 }
 var LOSS = 1;
 var isLosing = ({ status, lost_percent: lost }) => LEVELS3[status] !== "good" || lost >= LOSS;
-var isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps }) => !isReady || gaps > 0 || lines.some(isLosing);
+var isTroubled = ({ is_ready: isReady, lines, recent_gaps: gaps, recent_failed_packets: failed }) => !isReady || gaps > 0 || failed > 0 || lines.some(isLosing);
 function lineCell(letter) {
   return cell(`lines.${letter}`, ({ lines }) => {
     const line3 = lines.find((line4) => line4.line === letter);
@@ -1746,10 +1747,11 @@ var cells = () => [
   lineCell("b"),
   cell("messages_per_second", (of) => rate(of.messages_per_second), true),
   count2("recent_gaps", "bad"),
+  count2("recent_failed_packets", "bad"),
   count2("stale_books", "warn"),
   cell("receive_delay_p99_ns", (of) => ns(of.receive_delay_p99_ns), true)
 ];
-var HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Stale books", "#p99 kernel to handler"];
+var HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
 function feedView(root2, app2) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
   const all = summaryTable(app2, "channels", HEADS, cells, isTroubled);
