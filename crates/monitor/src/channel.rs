@@ -481,7 +481,9 @@ impl Channel {
         let (status, lines) = self.lines(counts, now_ns);
         let nothing = Mark::default();
         let now = self.rates.last().unwrap_or(&nothing);
-        let before = self.recent_marks.front().or(self.second_mark.as_ref()).unwrap_or(&nothing);
+        // In the first minute, all since the start is recent.
+        let is_whole_minute = self.recent_marks.len() == SUMMARY_SECONDS;
+        let before = self.recent_marks.front().filter(|_| is_whole_minute).unwrap_or(&nothing);
         let numbers = now.seq_nums.saturating_sub(before.seq_nums);
         let line = |(line, counts): (&LineState, &LineCounts)| {
             let Source::Incremental(of) = counts.socket.source else { return None };

@@ -112,6 +112,10 @@ fn a_channel_in_short_has_the_losses_of_its_lines_and_its_gaps() {
     feed.give_up();
     feed.publish();
     wait(address, |state| state["channels"][0]["declared_gaps"] == 1);
+    // The same after the end of a second.
+    let second = |state: &Value| state["channels"][0]["second"]["t"].as_u64();
+    let of_gap = second(&get(address, "/api/v1/state").json());
+    wait(address, |state| second(state) > of_gap);
     let summary = get(address, "/api/v1/summary").json();
     check_summary(&summary);
     let channel = &summary["channels"][0];
