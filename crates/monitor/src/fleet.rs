@@ -30,8 +30,6 @@ const PROCESSES_MAX: usize = 64;
 const FRESH: Duration = Duration::from_millis(500);
 /// Requests are forwarded if their path begins with one of these.
 const PASSED_ON: [&str; 6] = ["/api/v1/", "/metrics", "/health", "/ready", "/build", "/sessions"];
-/// Start of the paths of administration, on which the process checks the token of the request itself.
-const ADMINISTRATION: &str = "/sessions";
 /// Tells a process the address of the client whose request is forwarded.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers of a request that are forwarded.
@@ -246,12 +244,32 @@ async fn build() -> Json<Value> {
     build_of("monitor", env!("CARGO_PKG_VERSION"))
 }
 
-/// Forwards a request to the process that it names, and the answer to the client.
+/// Start of a path that names a process.
+#[derive(Debug, Deserialize)]
+struct ProcessPath {
+    name: String,
+}
+
+/// Forwards a request for viewing with the page's own token for the process.
 async fn pass_on(
     State(fleet): FleetContext,
-    PathPiece((name, _)): PathPiece<(String, String)>,
+    PathPiece(ProcessPath { name }): PathPiece<ProcessPath>,
     request: Request,
 ) -> Response {
+    forward(&fleet, &name, request, false).await
+}
+
+/// Forwards a request of administration, whose token the process checks itself.
+async fn administer(
+    State(fleet): FleetContext,
+    PathPiece(ProcessPath { name }): PathPiece<ProcessPath>,
+    request: Request,
+) -> Response {
+    forward(&fleet, &name, request, true).await
+}
+
+/// Forwards a request to a process, and the answer to the client.
+async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration: bool) -> Response {
     let Some(process) = fleet.processes.iter().find(|process| process.name == name) else {
         return refused(StatusCode::NOT_FOUND, "no such process: see /api/v1/processes");
     };
@@ -265,7 +283,6 @@ async fn pass_on(
     let Some(uri) = uri else {
         return refused(StatusCode::NOT_FOUND, "the API of a process is behind /p/NAME/api/v1/");
     };
-    let is_administration = path.starts_with(ADMINISTRATION);
     let authorization = parts.headers.get(header::AUTHORIZATION).filter(|_| is_administration);
     if is_administration && authorization.is_none() {
         // Nobody without a token gets a connection to the process. The page's own token for it is for viewing.
@@ -336,8 +353,11 @@ pub fn fleet_routes(processes: Vec<FleetProcess>, token: Option<Token>, others: 
         None => told,
     };
     // Without the token of the page: the process itself checks the request's token.
-    let administration =
-        Router::new().route("/p/{name}/sessions/{*path}", any(pass_on)).with_state(fleet);
+    let administration = Router::new()
+        .route("/p/{name}/sessions", any(administer))
+        .route("/p/{name}/sessions/", any(administer))
+        .route("/p/{name}/sessions/{*path}", any(administer))
+        .with_state(fleet);
     told.merge(administration)
         .route_layer(from_fn(check_site))
         .route("/", get(assets::page_of_several))

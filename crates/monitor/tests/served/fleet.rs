@@ -182,6 +182,20 @@ fn the_page_over_all_has_a_token_of_its_own() {
     }
     // The viewer's token is not the token of the process; the page replaces it.
     assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
+    // Routes of administration need the token of the process alone, which the process checks.
+    let (server, _served) = administered(&token("viewing-2"), Some(own));
+    for (path, status) in [("/sessions", 200), ("/sessions/", 404), ("/sessions/S", 200)] {
+        let path = format!("/p/orders{path}");
+        let answer = get(server.address(), &path);
+        assert!(answer.status == 401 && answer.body.contains("administration"), "{path}");
+        let answer = get_with(server.address(), &path, wrong);
+        assert_eq!(answer.status, status, "{path}: {}", answer.body);
+        assert!(status == 404 || wrong.contains(answer.json()["token"].as_str().unwrap()));
+    }
+    // All others show the process no token of the client.
+    for path in ["/p/orders/sessions-of-today", "/p/orders/api/v1/state"] {
+        assert_eq!(get_with(server.address(), path, wrong).status, 401, "{path}");
+    }
 }
 
 #[test]
@@ -196,7 +210,7 @@ fn a_token_file_with_another_token_is_named_and_asks_nobody_for_a_token() {
 }
 
 /// Serves a page over a process whose administration answers with the request's path and headers.
-fn administered(viewing: &Token) -> (HttpServer, Served) {
+fn administered(viewing: &Token, own: Option<Token>) -> (HttpServer, Served) {
     let mut builder = MonitorBuilder::new("orders", "1");
     let told = |request: Request| async move {
         let text = |name: &str| {
@@ -206,16 +220,17 @@ fn administered(viewing: &Token) -> (HttpServer, Served) {
         let (token, client) = (text("authorization"), text("x-forwarded-for"));
         Json(json!({"path": request.uri().path(), "token": token, "client": client}))
     };
-    builder.set_administration(Router::new().route("/sessions/{*path}", any(told)));
+    let routes = Router::new().route("/sessions", any(told)).route("/sessions/{*path}", any(told));
+    builder.set_administration(routes);
     let served = serve(builder, Some(viewing.clone()));
     let processes = vec![process("orders", served.server.address(), Some(viewing.clone()))];
-    let routes = fleet_routes(processes, None, Metrics::new().routes());
+    let routes = fleet_routes(processes, own, Metrics::new().routes());
     (HttpServer::serve("0".parse().unwrap(), routes).unwrap(), served)
 }
 
 #[test]
 fn administration_gets_the_token_and_address_of_the_client_and_no_other_token() {
-    let (server, _served) = administered(&token("viewing"));
+    let (server, _served) = administered(&token("viewing"), None);
     let address = server.address();
     let shown = "Authorization: Bearer 0123456789abcdef\r\n";
     let found = get_with(address, "/p/orders/sessions/A..B/logout", shown);
