@@ -44,6 +44,7 @@ const server = createServer((request, response) => {
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
   const path = url.pathname.replace(/^\/p\/[^/]*/, "");
+  if (path.startsWith("/sessions/")) return request.headers.authorization === "Bearer of-administration" ? json(200, {}) : json(401, { error: "not this token" });
   if (path === "/api/v1/processes") return api.processes ? json(200, { processes: api.processes }) : json(500, { error: "no list" });
   if (path === "/api/v1/history") {
     if (url.searchParams.get("format")) return api.history(send, json);
@@ -494,6 +495,36 @@ try {
     api.state = { ...api.state, version: 2, process: { ...api.state.process, not_ready: [] } };
     await page.waitForSelector("text=Ready again");
     assert.equal(await page.title(), "test · FIX · Tickwire");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("the token of administration is kept for its process, once that takes it", async () => {
+    const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
+    const session = {
+      name: "S", begin_string: "FIX.4.2", sender_comp_id: "A", target_comp_id: "B", qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: null,
+      next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: 1.5, sent_per_second: 2, refused_connections: {}, events: [], messages: [],
+    };
+    api.state = state({ fix: { sessions: [session], refused_connections: {} } });
+    const page = await open("/?process=one#fix");
+    const dialog = page.locator("dialog");
+    const opened = async (process) => {
+      await page.goto(`${address}/?process=${process}#fix`);
+      await page.getByRole("button", { name: "Log out" }).click();
+      return dialog.locator("input").inputValue();
+    };
+    const send = async (token) => {
+      await dialog.locator("input").fill(token);
+      await dialog.locator("button[type=submit]").click();
+    };
+    assert.equal(await opened("one"), "");
+    await send("wrong");
+    await page.waitForSelector("dialog >> text=not this token");
+    assert.equal(await opened("two"), "");
+    assert.equal(await opened("one"), "");
+    await send("of-administration");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await opened("two"), "");
+    assert.equal(await opened("one"), "of-administration");
     assert.deepEqual(page.faults, []);
   });
 

@@ -1,11 +1,15 @@
 // The view of FIX sessions: state, numbers, queues and counters, and administration with its token.
 
-import { post } from "./api.js";
+import { post, process } from "./api.js";
 import { colour, prepare } from "./charts.js";
 import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hour } from "./hour.js";
 import { cell, shown, summaryTable } from "./summary.js";
+import { keep, kept } from "./token.js";
+
+/** Name under which the token of administration is kept: each process of a page has its own. */
+const ADMINISTRATION = process ? `admin-token/${process}` : "admin-token";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 const LEVELS = { logged_on: "good", connected: "warn", disconnected: "bad" };
@@ -107,7 +111,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
 function confirm(session, [act, label, consequence]) {
   const error = h("p", { class: "error", role: "alert" });
   const token = h("input", { type: "password", autocomplete: "off", required: true });
-  token.value = sessionStorage.getItem("admin-token") ?? "";
+  token.value = kept(ADMINISTRATION) ?? "";
   const [sender, target] = [session.next_sender, session.next_target].map((value) =>
     // Beyond its greatest exact number, a browser would send another one.
     h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) }));
@@ -115,10 +119,10 @@ function confirm(session, [act, label, consequence]) {
   const dialog = h("dialog", { "aria-label": `${label}: ${session.name}` },
     h("form", { submit: async (event) => {
       event.preventDefault();
-      sessionStorage.setItem("admin-token", token.value);
       const body = act === "numbers" ? { next_sender: Number(sender.value), next_target: Number(target.value) } : {};
       try {
         await post(`/sessions/${encodeURIComponent(session.name)}/${act}`, body, token.value);
+        keep(ADMINISTRATION, token.value);
         dialog.close();
       } catch (failure) {
         text(error, failure.message);

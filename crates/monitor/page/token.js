@@ -2,34 +2,38 @@
 
 import { h, text } from "./dom.js";
 
+/** Name under which the token of this monitor is kept. */
+const VIEWING = "token";
+
 // It comes behind the # of the address, which no browser sends to anybody: `#token=` and all that follows, so that it may have
 // an & or a +. A % is written %25.
 function given() {
   const found = location.hash.match(/^#token=(.+)$/)?.[1];
-  if (!found) return kept();
+  if (!found) return kept(VIEWING);
   let read = found;
   try {
     read = decodeURIComponent(found);
   } catch {
     // A % that is no escape.
   }
-  keep(read);
+  keep(VIEWING, read);
   history.replaceState(null, "", location.pathname + location.search);
   return read;
 }
 
-/** The token that this tab keeps; null if there is none, or if the browser keeps nothing. */
-function kept() {
+/** The token that this tab keeps under a name; null if there is none, or if the browser keeps nothing. */
+export function kept(name) {
   try {
-    return sessionStorage.getItem("token");
+    return sessionStorage.getItem(name);
   } catch {
     return null;
   }
 }
 
-function keep(token) {
+/** Keeps a token under a name for this tab. */
+export function keep(name, token) {
   try {
-    sessionStorage.setItem("token", token);
+    sessionStorage.setItem(name, token);
   } catch {
     // It holds until the page is closed.
   }
@@ -52,7 +56,7 @@ export function another(refused) {
     const button = document.getElementById("token");
     const ask = () => open(refused !== null, (given) => {
       token = given;
-      keep(token);
+      keep(VIEWING, token);
       question = undefined;
       button.hidden = true;
       resolve();

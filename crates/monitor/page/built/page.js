@@ -82,28 +82,29 @@ function table(columns, properties) {
 }
 
 // token.js
+var VIEWING = "token";
 function given() {
   const found = location.hash.match(/^#token=(.+)$/)?.[1];
-  if (!found) return kept();
+  if (!found) return kept(VIEWING);
   let read2 = found;
   try {
     read2 = decodeURIComponent(found);
   } catch {
   }
-  keep(read2);
+  keep(VIEWING, read2);
   history.replaceState(null, "", location.pathname + location.search);
   return read2;
 }
-function kept() {
+function kept(name) {
   try {
-    return sessionStorage.getItem("token");
+    return sessionStorage.getItem(name);
   } catch {
     return null;
   }
 }
-function keep(token2) {
+function keep(name, token2) {
   try {
-    sessionStorage.setItem("token", token2);
+    sessionStorage.setItem(name, token2);
   } catch {
   }
 }
@@ -117,7 +118,7 @@ function another(refused) {
     const button = document.getElementById("token");
     const ask = () => open(refused !== null, (given2) => {
       token = given2;
-      keep(token);
+      keep(VIEWING, token);
       question = void 0;
       button.hidden = true;
       resolve();
@@ -1773,6 +1774,7 @@ function feedView(root2, app2) {
 }
 
 // fix.js
+var ADMINISTRATION = process ? `admin-token/${process}` : "admin-token";
 var WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 var LEVELS4 = { logged_on: "good", connected: "warn", disconnected: "bad" };
 var COUNTERS = [
@@ -1871,7 +1873,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
 function confirm(session, [act, label, consequence]) {
   const error = h("p", { class: "error", role: "alert" });
   const token2 = h("input", { type: "password", autocomplete: "off", required: true });
-  token2.value = sessionStorage.getItem("admin-token") ?? "";
+  token2.value = kept(ADMINISTRATION) ?? "";
   const [sender, target] = [session.next_sender, session.next_target].map((value) => (
     // Beyond its greatest exact number, a browser would send another one.
     h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) })
@@ -1884,10 +1886,10 @@ function confirm(session, [act, label, consequence]) {
       "form",
       { submit: async (event) => {
         event.preventDefault();
-        sessionStorage.setItem("admin-token", token2.value);
         const body = act === "numbers" ? { next_sender: Number(sender.value), next_target: Number(target.value) } : {};
         try {
           await post(`/sessions/${encodeURIComponent(session.name)}/${act}`, body, token2.value);
+          keep(ADMINISTRATION, token2.value);
           dialog.close();
         } catch (failure) {
           text(error, failure.message);
