@@ -44,6 +44,10 @@ const server = createServer((request, response) => {
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
   const path = url.pathname.replace(/^\/p\/[^/]*/, "");
+  if (path === "/ready") {
+    const reasons = api.state?.process.not_ready;
+    return reasons ? json(reasons.length ? 503 : 200, { ready: reasons.length === 0, reasons }) : response.destroy();
+  }
   if (path.startsWith("/sessions/")) return request.headers.authorization === "Bearer of-administration" ? json(200, {}) : json(401, { error: "not this token" });
   if (path === "/api/v1/processes") return api.processes ? json(200, { processes: api.processes }) : json(500, { error: "no list" });
   if (path === "/api/v1/history") {
@@ -59,6 +63,7 @@ const server = createServer((request, response) => {
     });
   }
   if (path === "/api/v1/stream") {
+    if (!api.state) return response.destroy();
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
     const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel"), url.searchParams) : answer);
@@ -526,6 +531,39 @@ try {
     assert.equal(await opened("two"), "");
     assert.equal(await opened("one"), "of-administration");
     assert.deepEqual(page.faults, []);
+  });
+
+  await test("the icon and the title of a hidden tab show whether the process is ready and answers", async () => {
+    const page = await (await browser.newContext()).newPage();
+    await page.addInitScript(() => {
+      const { setInterval } = window;
+      window.setInterval = (run, ms) => setInterval(run, ms === 10_000 ? 200 : ms);
+    });
+    const shows = async (title, isMarked) => {
+      await page.waitForFunction((title) => document.title === title, title);
+      assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), `/assets/icon${isMarked ? "-not-ready" : ""}.svg`);
+    };
+    const setHidden = (isHidden) => page.evaluate((isHidden) => {
+      Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+    const [good, bad] = [state(), state({ process: { ...state().process, not_ready: ["feed: all lines are silent"] } })];
+    await page.goto(address);
+    await shows("test · Feed · Tickwire", false);
+    await setHidden(true);
+    for (const [answer, title, isMarked] of [[bad, "● not ready · test · Feed · Tickwire", true], [good, "test · Feed · Tickwire", false], [null, "● no answer · test · Feed · Tickwire", true]]) {
+      api.state = answer;
+      await shows(title, isMarked);
+    }
+    api.state = good;
+    await setHidden(false);
+    await shows("test · Feed · Tickwire", false);
+    // A connection that is lost while the page is shown.
+    api.state = null;
+    server.closeAllConnections();
+    await shows("● no answer · test · Feed · Tickwire", true);
+    api.state = good;
+    await shows("test · Feed · Tickwire", false);
   });
 
   await test("a chart tells the values under the pointer", async () => {

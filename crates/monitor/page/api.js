@@ -19,6 +19,13 @@ async function answer(response) {
 
 export const get = async (path) => answer(await fetch(base + path, { headers: headers() }));
 
+/** The reasons why the process is not ready. */
+export async function notReady() {
+  const response = await fetch(`${base}/ready`, { headers: headers() });
+  // 503 is the answer of a process that is not ready.
+  return (response.status === 503 ? await response.json() : await answer(response)).reasons;
+}
+
 /** The processes that this page is over; none if it is of one alone. Asks for the token if there is one. */
 export async function processes() {
   for (;;) {

@@ -1,6 +1,6 @@
 // The page: one stream of the state, and the view that the address names.
 
-import { download, get, process as chosen, processes, stream } from "./api.js";
+import { download, get, notReady, process as chosen, processes, stream } from "./api.js";
 import { booksView } from "./books.js";
 import { topicsView } from "./topics.js";
 import { afterPaint, className, h, text } from "./dom.js";
@@ -53,6 +53,10 @@ let view;
 /** How long the reasons stay after the last one. */
 const REASONS_MS = 10_000;
 let notReadyAt = -Infinity;
+/** Time between two requests for the readiness while the page is hidden: its stream has ended. */
+const HIDDEN_MS = 10_000;
+/** What is wrong, in the title of the tab; empty if nothing is. */
+let fault = "";
 /** Whether the first state is on the screen. Histories are large: they are requested after it. */
 let isPainted = false;
 
@@ -148,7 +152,7 @@ function add({ name, second }) {
   return isNew;
 }
 
-/** Says why the process is not ready, below the header and by the icon of the tab. Both stay for a while: a process that changes often would move the page. */
+/** Says why the process is not ready, below the header. It stays for a while: a process that changes often would move the page. */
 function tellReasons(reasons) {
   const line = element("reasons");
   if (reasons.length) notReadyAt = performance.now();
@@ -157,16 +161,30 @@ function tellReasons(reasons) {
   line.title = reasons.join("\n");
   className(line, reasons.length ? "" : "quiet");
   line.hidden = !(performance.now() - notReadyAt < REASONS_MS);
-  const icon = line.hidden ? "/assets/icon.svg" : "/assets/icon-not-ready.svg";
-  const tab = document.querySelector("link[rel=icon]");
-  if (tab.getAttribute("href") !== icon) tab.setAttribute("href", icon);
 }
 
-/** The title of the tab: which process and view, and whether it is ready. */
+/** Shows what is wrong by the icon and the title of the tab. The icon stays as long as the reasons. */
+function mark(now) {
+  fault = now;
+  const isMarked = fault || performance.now() - notReadyAt < REASONS_MS;
+  const icon = isMarked ? "/assets/icon-not-ready.svg" : "/assets/icon.svg";
+  const tab = document.querySelector("link[rel=icon]");
+  if (tab.getAttribute("href") !== icon) tab.setAttribute("href", icon);
+  entitle();
+}
+
+/** The title of the tab: what is wrong, which process and which view. */
 function entitle() {
-  const { command, not_ready: reasons } = app.state.process;
-  const title = [reasons.length && "● not ready", chosen ?? command, VIEWS[viewAt()][1], "Tickwire"].filter(Boolean).join(" · ");
+  const shown = element("tabs").hidden ? ["all processes"] : [chosen ?? app.state?.process.command, VIEWS[viewAt()][1]];
+  const title = [fault && `● ${fault}`, ...shown, "Tickwire"].filter(Boolean).join(" · ");
   if (document.title !== title) document.title = title;
+}
+
+/** Keeps the icon and the title up to date while the page is hidden. */
+async function lookWhileHidden() {
+  if (!document.hidden || !app.state) return;
+  const found = await notReady().then((reasons) => (reasons.length ? "not ready" : ""), () => "no answer");
+  if (document.hidden) mark(found);
 }
 
 function take({ state, channels, sessions }) {
@@ -183,7 +201,7 @@ function take({ state, channels, sessions }) {
   text(ready, reasons.length ? "not ready" : "ready");
   ready.title = reasons.join("\n");
   tellReasons(reasons);
-  entitle();
+  mark(reasons.length ? "not ready" : "");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
   if (isFirst || isOther) show();
@@ -200,6 +218,7 @@ function tell(isLive) {
   text(connection, isLive ? "live" : "connection lost, trying again");
   className(connection, isLive ? "pill good" : "pill bad");
   root.classList.toggle("stale", !isLive);
+  if (!isLive) mark("no answer");
 }
 
 /** Draws all charts again: colours or sizes have changed. */
@@ -265,13 +284,15 @@ async function begin() {
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || chosen) {
     source = stream(() => (requested = path()), take, tell);
+    setInterval(lookWhileHidden, HIDDEN_MS);
     return;
   }
   element("tabs").hidden = true;
-  overview(root, (isLive, notReady, warnings) => {
+  overview(root, (isLive, down, warnings) => {
     tell(isLive);
-    text(element("ready"), notReady ? `${notReady} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
-    className(element("ready"), `pill ${notReady ? "bad" : warnings ? "warn" : "good"}`);
+    if (isLive) mark(down ? `${down} not ready` : "");
+    text(element("ready"), down ? `${down} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
+    className(element("ready"), `pill ${down ? "bad" : warnings ? "warn" : "good"}`);
   });
 }
 begin();

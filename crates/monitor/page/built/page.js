@@ -171,6 +171,10 @@ async function answer(response) {
   return body;
 }
 var get = async (path2) => answer(await fetch(base + path2, { headers: headers() }));
+async function notReady() {
+  const response = await fetch(`${base}/ready`, { headers: headers() });
+  return (response.status === 503 ? await response.json() : await answer(response)).reasons;
+}
 async function processes() {
   for (; ; ) {
     const shown3 = current();
@@ -2078,7 +2082,7 @@ function range({ cells: [offset, hex] }) {
   return Array.from({ length: hex.split(" ").length }, (_, at) => Number(offset) + at);
 }
 function link(bytes2, rows) {
-  const mark2 = (isHot) => ({ target }) => {
+  const mark3 = (isHot) => ({ target }) => {
     const byte = target.closest("[data-byte]");
     if (byte) rows.get(Number(byte.dataset.byte))?.classList.toggle("hot", isHot);
     const row3 = target.closest("tr");
@@ -2086,8 +2090,8 @@ function link(bytes2, rows) {
     row3?.classList.toggle("hot", isHot);
   };
   return (element2) => {
-    element2.addEventListener("pointerover", mark2(true));
-    element2.addEventListener("pointerout", mark2(false));
+    element2.addEventListener("pointerover", mark3(true));
+    element2.addEventListener("pointerout", mark3(false));
     return element2;
   };
 }
@@ -2254,9 +2258,9 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
       text(title2, "Not to be explained");
       body.replaceChildren(h("p", { class: "error" }, failure.message));
     }
-    mark2();
+    mark3();
   };
-  const mark2 = () => {
+  const mark3 = () => {
     for (const element2 of list.body.children) element2.setAttribute("aria-selected", element2.dataset.packet === chosen.id);
   };
   const channels = h(
@@ -2317,7 +2321,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     ));
     none.hidden = packets.length > 0 || !(kind.value || number.value);
     if (chosen.id === void 0 && packets.length) open2(packets[0].id);
-    mark2();
+    mark3();
   };
   const path2 = () => {
     const query = new URLSearchParams({ of: "packets", channel: chosen.channel });
@@ -2368,6 +2372,8 @@ var app = {
 var view;
 var REASONS_MS = 1e4;
 var notReadyAt = -Infinity;
+var HIDDEN_MS = 1e4;
+var fault = "";
 var isPainted = false;
 var tabs = VIEWS.map(([name, label], at) => h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
@@ -2449,14 +2455,24 @@ function tellReasons(reasons) {
   line3.title = reasons.join("\n");
   className(line3, reasons.length ? "" : "quiet");
   line3.hidden = !(performance.now() - notReadyAt < REASONS_MS);
-  const icon = line3.hidden ? "/assets/icon.svg" : "/assets/icon-not-ready.svg";
+}
+function mark2(now) {
+  fault = now;
+  const isMarked = fault || performance.now() - notReadyAt < REASONS_MS;
+  const icon = isMarked ? "/assets/icon-not-ready.svg" : "/assets/icon.svg";
   const tab = document.querySelector("link[rel=icon]");
   if (tab.getAttribute("href") !== icon) tab.setAttribute("href", icon);
+  entitle();
 }
 function entitle() {
-  const { command, not_ready: reasons } = app.state.process;
-  const title2 = [reasons.length && "● not ready", process ?? command, VIEWS[viewAt()][1], "Tickwire"].filter(Boolean).join(" · ");
+  const shown3 = element("tabs").hidden ? ["all processes"] : [process ?? app.state?.process.command, VIEWS[viewAt()][1]];
+  const title2 = [fault && `● ${fault}`, ...shown3, "Tickwire"].filter(Boolean).join(" · ");
   if (document.title !== title2) document.title = title2;
+}
+async function lookWhileHidden() {
+  if (!document.hidden || !app.state) return;
+  const found = await notReady().then((reasons) => reasons.length ? "not ready" : "", () => "no answer");
+  if (document.hidden) mark2(found);
 }
 function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
@@ -2471,7 +2487,7 @@ function take({ state, channels, sessions }) {
   text(ready, reasons.length ? "not ready" : "ready");
   ready.title = reasons.join("\n");
   tellReasons(reasons);
-  entitle();
+  mark2(reasons.length ? "not ready" : "");
   className(ready, reasons.length ? "pill warn" : "pill good");
   root.dataset.version = state.version;
   if (isFirst || isOther) show();
@@ -2487,6 +2503,7 @@ function tell(isLive) {
   text(connection, isLive ? "live" : "connection lost, trying again");
   className(connection, isLive ? "pill good" : "pill bad");
   root.classList.toggle("stale", !isLive);
+  if (!isLive) mark2("no answer");
 }
 function redraw() {
   app.isNewSecond = true;
@@ -2541,13 +2558,15 @@ async function begin() {
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || process) {
     source = stream(() => requested = path(), take, tell);
+    setInterval(lookWhileHidden, HIDDEN_MS);
     return;
   }
   element("tabs").hidden = true;
-  overview(root, (isLive, notReady, warnings) => {
+  overview(root, (isLive, down, warnings) => {
     tell(isLive);
-    text(element("ready"), notReady ? `${notReady} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
-    className(element("ready"), `pill ${notReady ? "bad" : warnings ? "warn" : "good"}`);
+    if (isLive) mark2(down ? `${down} not ready` : "");
+    text(element("ready"), down ? `${down} not ready` : warnings ? `warnings: ${warnings}` : "all ready");
+    className(element("ready"), `pill ${down ? "bad" : warnings ? "warn" : "good"}`);
   });
 }
 begin();
