@@ -98,8 +98,7 @@ pub(crate) struct Channel {
     second_mark: Option<Mark>,
     /// Counts at the ends of the seconds that a summary is about.
     recent_marks: VecDeque<Mark>,
-    /// Sequence numbers delivered or declared lost, whatever resets there were.
-    seq_nums: u64,
+    seq_nums: SeqNumCounts,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
     /// The books that somebody looks at.
     pub(crate) board: BoardReader,
@@ -119,6 +118,15 @@ pub(crate) struct Channel {
     spans: Option<ChannelSpans>,
 }
 
+/// Sequence numbers of all epochs. Those around a sequence reset are left out.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeqNumCounts {
+    /// Numbers delivered or declared lost.
+    all: u64,
+    /// Numbers that each line lost.
+    lost: [u64; 2],
+}
+
 /// Counts from which rates and the history are computed.
 #[derive(Clone, Debug, Default)]
 struct Mark {
@@ -129,28 +137,21 @@ struct Mark {
     failed: u64,
     missing: u64,
     gaps: u64,
-    seq_nums: u64,
+    seq_nums: SeqNumCounts,
 }
 
 impl Mark {
-    fn new(counts: &Counts, seq_nums: u64) -> Self {
-        let mut mark = Self {
+    fn new(counts: &Counts, seq_nums: SeqNumCounts) -> Self {
+        Self {
             packets: counts.lines.iter().map(|line| line.socket.packets).collect(),
             bytes: counts.lines.iter().map(|line| line.socket.bytes).collect(),
+            lost: lost_by_lines(counts),
             messages: counts.handler.messages.decoded,
             failed: counts.handler.messages.undecodable,
             missing: counts.arbiter.gap_seq_nums,
             gaps: counts.arbiter.gaps,
             seq_nums,
-            ..Self::default()
-        };
-        for line in &counts.lines {
-            if let (Source::Incremental(of), Some(counters)) = (line.socket.source, line.arbitrated)
-            {
-                mark.lost[of.index()] = counters.lost;
-            }
         }
-        mark
     }
 }
 
@@ -175,7 +176,7 @@ impl Channel {
             rates: Rates::default(),
             second_mark: None,
             recent_marks: VecDeque::new(),
-            seq_nums: 0,
+            seq_nums: SeqNumCounts::default(),
             names: Vec::new(),
             board,
             trades: VecDeque::new(),
@@ -342,13 +343,17 @@ impl Channel {
         self.counts = Some(counts);
     }
 
-    /// Adds the sequence numbers since the last counts. Those around a sequence reset are left out.
+    /// Adds the sequence numbers since the last counts.
     fn count_seq_nums(&mut self, counts: &Counts) {
         let Some(before) = &self.counts else { return };
         if let (Some(next), Some(last)) = (counts.next_seq_num, before.next_seq_num)
             && counts.arbiter.resets == before.arbiter.resets
         {
-            self.seq_nums += next.saturating_sub(last);
+            self.seq_nums.all += next.saturating_sub(last);
+            let (now, before) = (lost_by_lines(counts), lost_by_lines(before));
+            for line in [0, 1] {
+                self.seq_nums.lost[line] += now[line].saturating_sub(before[line]);
+            }
         }
     }
 
@@ -484,10 +489,11 @@ impl Channel {
         // In the first minute, all since the start is recent.
         let is_whole_minute = self.recent_marks.len() == SUMMARY_SECONDS;
         let before = self.recent_marks.front().filter(|_| is_whole_minute).unwrap_or(&nothing);
-        let numbers = now.seq_nums.saturating_sub(before.seq_nums);
+        let numbers = now.seq_nums.all.saturating_sub(before.seq_nums.all);
         let line = |(line, counts): (&LineState, &LineCounts)| {
             let Source::Incremental(of) = counts.socket.source else { return None };
-            let lost = now.lost[of.index()].saturating_sub(before.lost[of.index()]);
+            let at = of.index();
+            let lost = now.seq_nums.lost[at].saturating_sub(before.seq_nums.lost[at]);
             Some(LineSummary::new(line, lost, numbers))
         };
         let stale_books = counts.states.iter().filter(|state| **state != 0).count() as u64;
@@ -661,6 +667,17 @@ impl Channel {
     }
 }
 
+/// Returns the sequence numbers that each line of the incremental feed has lost.
+fn lost_by_lines(counts: &Counts) -> [u64; 2] {
+    let mut lost = [0; 2];
+    for line in &counts.lines {
+        if let (Source::Incremental(of), Some(counters)) = (line.socket.source, line.arbitrated) {
+            lost[of.index()] = counters.lost;
+        }
+    }
+    lost
+}
+
 fn since(now: &[u64], before: &[u64], index: usize) -> u64 {
     let count = now.get(index).copied().unwrap_or(0);
     count.saturating_sub(before.get(index).copied().unwrap_or(0))
@@ -690,5 +707,75 @@ pub(crate) fn not_ready(name: &str, status: &str, stale_books: u64) -> Option<St
         "silent" => Some(format!("{name}: all lines are silent")),
         _ if stale_books > 0 => Some(format!("{name}: {stale_books} books are stale")),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+    use tickwire_feed::arbiter::{ArbiterCounters, LineCounters};
+    use tickwire_feed::board::Board;
+    use tickwire_feed::handler::{HandlerCounters, InputCounters};
+    use tickwire_feed::recovery::RecoveryCounters;
+
+    use crate::published::SocketFacts;
+
+    /// Returns counts before the number `next`, after `resets` resets, with the losses of both lines.
+    fn counts(next: u64, resets: u64, lost: [u64; 2]) -> Box<Counts> {
+        let line = |line: Line| LineCounts {
+            socket: SocketFacts {
+                source: Source::Incremental(line),
+                packets: 1,
+                bytes: 1,
+                dropped: 0,
+                last_packet_ns: 1,
+            },
+            input: InputCounters::default(),
+            arbitrated: Some(LineCounters { lost: lost[line.index()], ..Default::default() }),
+            is_put_aside: false,
+        };
+        Box::new(Counts {
+            now_ns: 1,
+            lines: Line::ALL.map(line).to_vec(),
+            arbiter: ArbiterCounters { resets, ..Default::default() },
+            held: 0,
+            next_seq_num: Some(next),
+            handler: HandlerCounters::default(),
+            recovery: RecoveryCounters::default(),
+            updates_held: 0,
+            events: [("", 0); 5],
+            is_replacement_waiting: false,
+            replaying: Vec::new(),
+            reset_ns: None,
+            states: Vec::new(),
+            stale: Vec::new(),
+            names: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn losses_around_a_reset_are_left_out_as_its_numbers_are() {
+        let description = ChannelDescription {
+            name: "feed".to_owned(),
+            epoch_ns: 0,
+            silent_after_ns: 1,
+            lines: Vec::new(),
+            times: MessageTimes::default(),
+            explaining: None,
+        };
+        let (_sender, receiver) = sync_channel(1);
+        let mut channel =
+            Channel::new(description, receiver, Arc::default(), Board::new().reader());
+        channel.count(counts(1, 0, [0, 0]));
+        channel.count(counts(101, 0, [0, 1]));
+        channel.count(counts(11, 1, [0, 51]));
+        let lost = |channel: &Channel| {
+            let lines = channel.summary(1).lines;
+            lines.iter().map(|line| line.lost_percent).collect::<Vec<_>>()
+        };
+        assert_eq!(lost(&channel), [Some(0.0), Some(1.0)]);
+        channel.count(counts(111, 1, [0, 54]));
+        assert_eq!(lost(&channel), [Some(0.0), Some(2.0)]);
     }
 }
