@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use std::io::Write;
 use std::ops::RangeInclusive;
+use tokio::sync::Semaphore;
 
 use crate::requests::refused;
 
@@ -16,6 +17,9 @@ use crate::requests::refused;
 const LENGTHS: RangeInclusive<u64> = 1 << 10..=32 << 20;
 /// A body of at least this length is compressed on another thread than the server's.
 const BACKGROUND_BYTES: usize = 64 << 10;
+/// Bodies that are compressed at a time on other threads; further ones are sent as they are. Whoever requests many gets no more
+/// of the handlers' CPUs.
+static BACKGROUND: Semaphore = Semaphore::const_new(2);
 /// A member with no name, no time and no flags (RFC 1952), compressed by a fast algorithm on Unix.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
 /// The last block of a deflate stream, without data.
@@ -43,6 +47,24 @@ fn gzipped(plain: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Compresses a body, a long one on another thread; `None` if too many are being compressed.
+async fn compressed(plain: &Bytes) -> Option<Vec<u8>> {
+    if plain.len() < BACKGROUND_BYTES {
+        return Some(gzipped(plain));
+    }
+    let permit = BACKGROUND.try_acquire().ok()?;
+    let plain = plain.clone();
+    // The thread goes on after a client has left, and keeps the permit until it ends.
+    let task = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        gzipped(&plain)
+    });
+    match task.await {
+        Ok(bytes) => Some(bytes),
+        Err(error) => unreachable!("compressing does not panic: {error}"),
+    }
+}
+
 /// Middleware that compresses responses whose length is known. Events are compressed as they are encoded, see [`GzipStream`].
 pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let is_wanted = request.method() != Method::HEAD && accepts_gzip(request.headers());
@@ -56,12 +78,8 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let Ok(plain) = to_bytes(body, usize::MAX).await else {
         return refused(StatusCode::BAD_GATEWAY, "the answer of the process was cut off");
     };
-    let bytes = match plain.len() {
-        ..BACKGROUND_BYTES => gzipped(&plain),
-        _ => match tokio::task::spawn_blocking(move || gzipped(&plain)).await {
-            Ok(bytes) => bytes,
-            Err(error) => unreachable!("compressing does not panic: {error}"),
-        },
+    let Some(bytes) = compressed(&plain).await else {
+        return Response::from_parts(head, Body::from(plain));
     };
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -136,6 +154,20 @@ mod tests {
             assert!(text == wanted);
         }
         assert!(compressed[2].len() * 2 < long.len(), "{}", compressed[2].len());
+    }
+
+    #[test]
+    fn few_long_bodies_are_compressed_at_a_time() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (short, long) = (Bytes::from(vec![7; 5000]), Bytes::from(vec![7; 100_000]));
+        runtime.block_on(async {
+            assert!(compressed(&long).await.is_some());
+            let permits = BACKGROUND.try_acquire_many(2).unwrap();
+            assert!(compressed(&long).await.is_none());
+            assert!(compressed(&short).await.is_some());
+            drop(permits);
+            assert!(compressed(&long).await.is_some());
+        });
     }
 
     #[test]
