@@ -4,7 +4,7 @@
 //! when a publisher ends, it writes [totals](crate::Total) by topic, which reveal samples lost after the last received
 //! one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::stations::Arrival;
@@ -185,6 +185,11 @@ impl Publisher {
         !self.totals.is_empty() && Some(told) == self.received.written()
     }
 
+    /// Returns true if it is done and writes to topics that this subscriber reads.
+    fn ends_our_feed(&self) -> bool {
+        matches!(self.received.standing, Standing::Done { .. }) && self.concerns_us()
+    }
+
     /// Returns false if it is known to write to none of the topics that this subscriber reads.
     fn concerns_us(&self) -> bool {
         let is_read = self.totals.values().any(|total| total.topic.is_some());
@@ -198,6 +203,10 @@ pub struct Ledger {
     publishers: Vec<Publisher>,
     /// Sum of the publishers that have ended and made room for others.
     ended: Option<FromPublisher>,
+    /// True if one of them was done and wrote to topics that are read.
+    has_ended_done: bool,
+    /// Retired publishers that announced no end. They come back if only their leases had lapsed.
+    retired: HashSet<ParticipantId>,
     /// State by topic and writer.
     writers: HashMap<(usize, u64), WriterRow>,
     /// Last sequence number by topic, writer and hash of the key.
@@ -234,7 +243,18 @@ impl Ledger {
     pub fn new(known: Known, sets: usize) -> Self {
         let (writers, last) = (HashMap::new(), HashMap::new());
         let publishers = Vec::new();
-        Self { publishers, ended: None, writers, last, known, sets, has_stale_keys: false }
+        let retired = HashSet::new();
+        Self {
+            publishers,
+            ended: None,
+            has_ended_done: false,
+            retired,
+            writers,
+            last,
+            known,
+            sets,
+            has_stale_keys: false,
+        }
     }
 
     /// Counts a sample, and returns how many samples of its writer are missing directly before it.
@@ -278,7 +298,10 @@ impl Ledger {
             self.publishers[publisher].received.is_partly_followed = true;
             return (publisher, 0);
         }
+        let is_back = info.participant.is_some_and(|id| self.retired.contains(&id));
         let history_end = match self.known {
+            // Its earlier samples are in the sum.
+            _ if is_back => info.history_end.max(number.saturating_sub(1)),
             Known::BestEffort => number.saturating_sub(1),
             Known::Conflated | Known::LastValues | Known::None | Known::SomeTopics { .. } => {
                 info.history_end
@@ -541,14 +564,11 @@ impl Ledger {
 
     /// Returns true if a publisher of topics that are read announced that its feed is done.
     pub fn has_end(&self) -> bool {
-        let is_done = |publisher: &Publisher| {
-            matches!(publisher.received.standing, Standing::Done { .. }) && publisher.concerns_us()
-        };
-        let is_sum_done = |sum: &FromPublisher| matches!(sum.standing, Standing::Done { .. });
-        self.publishers.iter().any(is_done) || self.ended.as_ref().is_some_and(is_sum_done)
+        self.has_ended_done || self.publishers.iter().any(Publisher::ends_our_feed)
     }
 
-    /// Makes room for a publisher: adds the first one that has ended to the sum. One that announced its end must be gone and
+    /// Makes room for a publisher: adds the first one that has ended to the sum, one without an announced end only if there is
+    /// no other, because it may come back (its lease may have lapsed). One that announced its end must be gone and
     /// complete, or more of it would be taken for another publisher. Nothing is done once publishers share an entry, because
     /// it is not known which of them it counts.
     fn make_room(&mut self) {
@@ -556,16 +576,19 @@ impl Ledger {
             return;
         }
         let counted = self.told_apart();
-        let has_ended = |(publisher, counted): (&Publisher, &FromPublisher)| match counted.standing
-        {
-            Standing::Present => false,
-            Standing::Gone => true,
-            Standing::Done { .. } | Standing::Stopped { .. } => {
-                !publisher.is_present && counted.has_totals && counted.lost == Some(0)
-            }
+        let is_complete = |(publisher, counted): (&Publisher, &FromPublisher)| {
+            let is_over =
+                matches!(counted.standing, Standing::Done { .. } | Standing::Stopped { .. });
+            is_over && !publisher.is_present && counted.has_totals && counted.lost == Some(0)
         };
-        let Some(index) = self.publishers.iter().zip(&counted).position(has_ended) else { return };
-        self.publishers.remove(index);
+        let is_gone = |counted: &FromPublisher| counted.standing == Standing::Gone;
+        let complete = self.publishers.iter().zip(&counted).position(is_complete);
+        let Some(index) = complete.or_else(|| counted.iter().position(is_gone)) else { return };
+        let ended = self.publishers.remove(index);
+        self.has_ended_done |= ended.ends_our_feed();
+        if counted[index].standing == Standing::Gone && self.retired.len() < ROWS_MAX {
+            self.retired.extend(ended.id);
+        }
         match &mut self.ended {
             Some(sum) => sum.add(&counted[index]),
             none => *none = Some(counted[index].clone()),
@@ -783,9 +806,37 @@ mod tests {
             );
         }
         let all = ledger.publishers();
-        assert_eq!(all[0].standing, Standing::Gone, "one of the sum");
-        assert!(all[1..].iter().all(|one| one.lost == Some(0)), "{all:#?}");
+        assert!(matches!(all[0].standing, Standing::Stopped { .. }), "{:?}", all[0]);
+        assert_eq!((all[0].lost, all[1].standing), (Some(0), Standing::Gone), "it may come back");
+        assert!(all[2..].iter().all(|one| one.lost == Some(0)), "{all:#?}");
+        assert!(ledger.has_end());
         assert!(ledger.writers.len() <= PUBLISHERS_MAX && ledger.last.len() <= PUBLISHERS_MAX);
+    }
+
+    #[test]
+    fn publishers_of_other_topics_that_made_room_end_nobody() {
+        let mut ledger = ledger();
+        for number in 1..=100 {
+            ledger.note_total(("Other", None), &told(number, 5), 1000);
+            ledger.end(publisher(number), 9, Standing::Done { written: 1000 });
+        }
+        assert_eq!(ledger.publishers().len(), PUBLISHERS_MAX + 1);
+        assert!(!ledger.has_end() && !ledger.is_complete());
+    }
+
+    #[test]
+    fn one_that_went_and_made_room_comes_back_without_missing_samples() {
+        let mut ledger = ledger();
+        for number in 1..=PUBLISHERS_MAX as u8 {
+            ledger.count(&of_publisher(number, arrival(1, 0, u64::from(number))));
+            ledger.note_present(&[ParticipantId([number; 16])]);
+        }
+        ledger.note_present(&[]);
+        ledger.count(&of_publisher(100, arrival(1, 0, 100)));
+        assert_eq!(ledger.publishers[0].id, publisher(2), "the first one made room");
+        assert_eq!(ledger.count(&of_publisher(1, arrival(7, 0, 1))), 0);
+        assert_eq!(ledger.count(&of_publisher(1, arrival(9, 0, 1))), 1);
+        assert_eq!(ledger.publishers().iter().map(|one| one.holes).sum::<u64>(), 1);
     }
 
     #[test]
