@@ -348,14 +348,14 @@ struct VendorFeed {
 }
 
 /// Returns the captures that are there, and a simulated day with trading status and definitions of instruments.
-fn vendor_feeds() -> Vec<VendorFeed> {
+fn vendor_feeds(first_test: u32) -> Vec<VendorFeed> {
     let of_capture = |(capture, options)| {
         let capture = shared(capture)?;
         let (name, arguments) = (capture.display().to_string(), arguments(&capture, options));
         Some(VendorFeed { name, arguments, topics: &["BookTop", "Book"] })
     };
     let mut feeds: Vec<VendorFeed> = CAPTURES.into_iter().filter_map(of_capture).collect();
-    let directory = support::directory("distribution-market-day");
+    let directory = support::directory(&format!("distribution-market-day-{first_test}"));
     let (day, templates) = (directory.join("day.pcap"), directory.join("day.xml"));
     let (day, templates) = (day.display(), templates.display());
     let run =
@@ -374,7 +374,7 @@ fn vendor_feeds() -> Vec<VendorFeed> {
 /// Checks that a subscriber of another vendor gets, on all topics, what `subscribe --show` prints in the same run, and
 /// the best prices and trades that `receive --show` prints. `start` starts it in a domain.
 fn another_vendor_has_them(first_test: u32, start: impl Fn(u32) -> Command) {
-    for (test, feed) in (first_test..).zip(vendor_feeds()) {
+    for (test, feed) in (first_test..).zip(vendor_feeds(first_test)) {
         let (arguments, domain) = (&feed.arguments, domain(test));
         let peer = Process::start(&mut start(domain));
         let topics = ["BookTop", "Book", "Trade", "Status", "Definition"];
