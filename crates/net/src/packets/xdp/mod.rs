@@ -116,14 +116,12 @@ impl XdpPackets {
             let text = "frames must be a power of two in number, and of 2048 or 4096 bytes";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
+        let poller = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         let interface = XdpInterface::shared(interface, options)?;
         let (slot, queues) = interface.add(wanted)?;
-        let poller = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        for queue in &queues {
-            poller.add(queue, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        }
-        poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        Ok(Self {
+        // From here on, its drop removes the endpoint from the interface.
+        let opened = Self {
             interface,
             slot,
             queues,
@@ -135,7 +133,11 @@ impl XdpPackets {
             count: 0,
             looks: 0,
             refused: 0,
-        })
+        };
+        for queue in &opened.queues {
+            opened.poller.add(queue, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        }
+        Ok(opened)
     }
 
     /// Returns the hook of the program.
