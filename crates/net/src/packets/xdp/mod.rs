@@ -47,7 +47,8 @@ const LOOKS_A_SOCKET: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XdpOptions {
     /// Frames of each queue, a power of two, which all endpoints share; packets that find no free
-    /// frame are lost. Default 32,768, 64 MiB.
+    /// frame are lost. The unread packets of one endpoint take at most half of them. Default 32,768,
+    /// 64 MiB.
     pub frames: u32,
     /// Bytes of a frame, 2048 or 4096, of which the kernel uses 256. Default 2048, for packets of
     /// 1500 bytes.

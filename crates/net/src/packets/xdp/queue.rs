@@ -223,9 +223,11 @@ impl Queue {
     /// Opens another socket at the queue of these frames.
     pub(super) fn open(shared: Arc<QueueFrames>) -> io::Result<Self> {
         let socket = socket()?;
-        set(&socket, libc::XDP_RX_RING, &shared.count)?;
+        // Half of the frames: an endpoint that is not read leaves the other half to the others.
+        let entries = (shared.count / 2).max(1);
+        set(&socket, libc::XDP_RX_RING, &entries)?;
         let rx = offsets(&socket)?.rx;
-        let filled = Ring::map(&socket, rx, shared.count, libc::XDP_PGOFF_RX_RING)?;
+        let filled = Ring::map(&socket, rx, entries, libc::XDP_PGOFF_RX_RING)?;
         let owner = shared.socket.as_raw_fd() as u32;
         bind(&socket, shared.interface, shared.queue, libc::XDP_SHARED_UMEM, owner)?;
         let none = libc::xdp_desc { addr: 0, len: 0, options: 0 };
