@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::name::{self, ChannelFile};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tickwire_shm::{Channel, Error as ShmError};
@@ -26,52 +27,58 @@ impl LeftChannels {
     /// [`Error::Directory`] if the directory exists and cannot be read.
     pub fn find(directory: &Path) -> Result<Self, Error> {
         let mut left = Self::default();
-        for name in names(directory)? {
-            if Channel::in_directory(directory, &name)?.is_abandoned() {
+        for (name, bytes) in channels(directory)? {
+            // A channel cannot have another name, so a file with one belongs to none.
+            if Channel::in_directory(directory, &name).is_ok_and(|channel| channel.is_abandoned()) {
                 left.channels += 1;
-                left.bytes += bytes(directory, &name)?;
+                left.bytes += bytes;
             }
         }
         Ok(left)
     }
 }
 
-/// Returns the names of this transport's channels in a directory, whatever files they have.
-fn names(directory: &Path) -> Result<BTreeSet<String>, Error> {
-    let mut names = BTreeSet::new();
-    // A ring has no lock only if somebody removed it by hand.
-    for file in [ChannelFile::Ring, ChannelFile::Lock] {
-        let found = name::files(directory, file)?.into_iter();
-        names.extend(found.filter(|name| name::is_of_transport(name)));
-    }
-    Ok(names)
-}
-
-/// Returns the memory that a channel's files hold.
-fn bytes(directory: &Path, name: &str) -> Result<u64, Error> {
+/// Returns the names of this transport's channels in a directory that have a ring or a lock, with the memory that all their
+/// files hold; none if the directory does not exist.
+fn channels(directory: &Path) -> Result<BTreeMap<String, u64>, Error> {
     let failure = |error| Error::Directory(directory.to_owned(), error);
-    let mut bytes = 0;
-    for entry in directory.read_dir().map_err(failure)? {
+    let entries = match directory.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(failure(error)),
+    };
+    let mut channels: BTreeMap<String, (bool, u64)> = BTreeMap::new();
+    for entry in entries {
         let entry = entry.map_err(failure)?;
-        let rest =
-            entry.file_name().to_str().and_then(|file| file.strip_prefix(name).map(str::to_owned));
-        if rest.is_some_and(|rest| rest.starts_with('.'))
-            // Another process may have removed it meanwhile.
-            && let Ok(metadata) = entry.metadata()
-        {
-            bytes += metadata.blocks() * 512;
+        let file = entry.file_name();
+        // The name ends with the number of the writer. Topics may have points, the kinds of files have no dash.
+        let number = file.to_str().and_then(|file| Some((file, file.rfind('-')?)));
+        let end = number.and_then(|(file, dash)| Some((file, dash + file[dash..].find('.')?)));
+        let Some((name, kind)) = end.map(|(file, end)| file.split_at(end)) else { continue };
+        if !name::is_of_transport(name) {
+            continue;
         }
+        let (is_channel, bytes) = channels.entry(name.to_owned()).or_default();
+        // A ring has no lock only if somebody removed it by hand.
+        *is_channel |= [ChannelFile::Ring, ChannelFile::Lock].iter().any(|of| of.suffix() == kind);
+        // Another process may have removed it meanwhile.
+        *bytes += entry.metadata().map_or(0, |metadata| metadata.blocks() * 512);
     }
-    Ok(bytes)
+    let found = channels.into_iter().filter(|(_, (is_channel, _))| *is_channel);
+    Ok(found.map(|(name, (_, bytes))| (name, bytes)).collect())
 }
 
 /// Removes the channels of a directory whose writers were killed, also while they created or removed files. A living writer
-/// holds its lock, so its channel stays; readers that have a removed one open can read it to its end.
+/// holds its lock, so its channel stays; readers that have a removed one open can read it to its end. A channel that cannot be
+/// removed, for example one of another user, stays, with a warning.
 pub fn remove_left(directory: &Path) -> Result<(), Error> {
-    for name in names(directory)? {
-        match Channel::in_directory(directory, &name)?.remove() {
+    for name in channels(directory)?.into_keys() {
+        let removed = Channel::in_directory(directory, &name).and_then(|channel| channel.remove());
+        match removed {
             Ok(()) | Err(ShmError::Busy { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                tracing::warn!("{}: {name} is not removed: {error}", directory.display());
+            }
         }
     }
     Ok(())

@@ -73,7 +73,8 @@ pub enum ChannelFile {
 }
 
 impl ChannelFile {
-    fn suffix(self) -> &'static str {
+    /// Returns the end of the file's name.
+    pub fn suffix(self) -> &'static str {
         match self {
             Self::Ring => ".ring",
             Self::Lock => ".lock",

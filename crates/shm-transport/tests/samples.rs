@@ -724,6 +724,7 @@ fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the
         subscriber.ledger().publishers().iter().any(|one| one.written().is_some())
     };
     while !is_stopped(&subscriber) {
+        assert!(begun.elapsed() < SECOND, "the end is not announced");
         subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
     }
     assert_eq!(subscriber.ledger().publishers()[0].lost, Some(0));
@@ -735,6 +736,21 @@ fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the
         taken = subscriber.receive(Duration::from_millis(20), |_| {}).unwrap();
         assert!(begun.elapsed() < SECOND);
     }
+}
+
+/// A file with an invalid name, and a channel that cannot be removed because a directory has the place of its lock.
+#[test]
+fn a_channel_that_cannot_be_removed_stops_no_writer() {
+    let scene = Scene::new("refused");
+    drop(scene.join().writer::<Quote>("Quote", &Qos::reliable()).unwrap());
+    let id = "ab".repeat(16);
+    File::create(scene.0.join(format!("tQuo te--{id}-1.lock"))).unwrap();
+    std::fs::create_dir_all(scene.0.join(format!("tQuote--{id}-2.lock/full"))).unwrap();
+    let left = scene.0.join(format!("tQuote--{id}-3.lock"));
+    File::create(&left).unwrap();
+    scene.join().writer::<Quote>("Quote", &Qos::reliable()).unwrap();
+    assert!(!left.exists(), "the next one is removed");
+    LeftChannels::find(&scene.0).unwrap();
 }
 
 /// A writer that is killed while it creates or removes its channel leaves files without a ring.
