@@ -134,7 +134,7 @@ impl Sources {
             looked => looked?,
         };
         let has = |name: &String| names.binary_search(name).is_ok();
-        // Forget channels whose files are gone: the next writer of the topic removes the files of a killed one.
+        // Forget channels whose files are gone: the next participant with a writer removes those of killed ones.
         self.sources.retain(|source| !source.is_gone || has(&source.name));
         if self.listing == number {
             return Ok(());
