@@ -126,5 +126,5 @@ fn each_event_of_a_compressed_stream_can_be_read_when_it_comes() {
     feed.receive(Line::A, 4, &message(4));
     feed.publish();
     let taken = read_until(&mut stream, &mut received, end);
-    assert!(taken < Duration::from_secs(1), "an event came after {taken:?}");
+    assert!(taken < Duration::from_secs(3), "an event came after {taken:?}");
 }
