@@ -18,8 +18,10 @@ const ROUND_TRIP: &str = "one way, round trip halved";
 /// Interval at which the thread checks whether it should end.
 const TICK: Duration = Duration::from_millis(20);
 /// Time without a new echo writer after which subscribers without one count as not echoing. A subscriber makes its echo
-/// writers before its last reader, so the writers of those that are there have only to be discovered.
-const DISCOVERY: Duration = Duration::from_secs(1);
+/// writers before its last reader, so the writers of those that are there have only to be discovered: in a directory or, by
+/// DDS, over the network.
+const DISCOVERY_SHM: Duration = Duration::from_secs(1);
+const DISCOVERY_DDS: Duration = Duration::from_secs(3);
 /// Shortest time without an echo after which no more are expected.
 const QUIET: Duration = Duration::from_millis(500);
 /// Maximum number of subscribers that are counted separately; further ones share a count.
@@ -64,10 +66,12 @@ impl Listeners {
         };
         let mut all = Vec::new();
         if let Some(stations) = self.shm {
-            all.push(Echoes::start(stations, "shm", name("shm"), over_shm, patience, stop)?);
+            let wait = (patience, DISCOVERY_SHM);
+            all.push(Echoes::start(stations, "shm", name("shm"), over_shm, wait, stop)?);
         }
         if let Some(stations) = self.dds {
-            all.push(Echoes::start(stations, "dds", name("dds"), over_dds, patience, stop)?);
+            let wait = (patience, DISCOVERY_DDS);
+            all.push(Echoes::start(stations, "dds", name("dds"), over_dds, wait, stop)?);
         }
         Ok(all)
     }
@@ -135,14 +139,14 @@ impl Echoes {
         transport: &'static str,
         name: String,
         awaited: Option<Vec<u32>>,
-        patience: Duration,
+        wait: (Duration, Duration),
         stop: &Stop,
     ) -> Result<Self, Failure>
     where
         Stations<P>: Send + 'static,
     {
         let owing = |present: Vec<u32>| -> Result<Vec<u32>, Failure> {
-            let owing = echoing(&stations, &present, patience, stop)?;
+            let owing = echoing(&stations, &present, wait, stop)?;
             let silent = present.iter().zip(&owing).map(|(present, owing)| present - owing).max();
             let (silent, present) = (silent.unwrap_or(0), present.into_iter().max().unwrap_or(0));
             if silent > 0 && !stop.is_set() {
@@ -185,18 +189,19 @@ impl Echoes {
 }
 
 /// Returns how many of the subscribers that are `present` have echo writers, by topic set. Waits for those of all of them,
-/// until `patience` has passed or no new writer appears any more.
+/// until `patience` has passed or no new writer has appeared for the time `discovery`.
 fn echoing<P: Participant>(
     stations: &Stations<P>,
     present: &[u32],
-    patience: Duration,
+    (patience, discovery): (Duration, Duration),
     stop: &Stop,
 ) -> Result<Vec<u32>, Failure> {
     let started = Instant::now();
-    let mut writers = 0;
+    let matched = stations.matched().map_err(|error| refused(&error))?;
+    let mut writers: u32 = matched.iter().sum();
     loop {
         let left = patience.saturating_sub(started.elapsed());
-        let are_all = stations.wait_writers(present, left.min(DISCOVERY), || stop.is_set());
+        let are_all = stations.wait_writers(present, left.min(discovery), || stop.is_set());
         let are_all = are_all.map_err(|error| refused(&error))?;
         let matched = stations.matched().map_err(|error| refused(&error))?;
         let before = std::mem::replace(&mut writers, matched.iter().sum());
