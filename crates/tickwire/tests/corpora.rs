@@ -35,7 +35,10 @@ fn every_message_of_every_capture_is_as_expected() {
             file.display(),
             templates.display()
         ));
-        assert_eq!(run.status, 0, "{capture}: {}", run.err);
+        // The expected values of CQG are those of a decoder that goes on with the dictionaries of the first session.
+        let has_two_sessions = folder == "cqg_2024";
+        assert_eq!(run.status, i32::from(has_two_sessions), "{capture}: {}", run.err);
+        assert_eq!(run.err.contains("--reset-at 8"), has_two_sessions, "{capture}: {}", run.err);
         let mut text = String::new();
         let expected = std::fs::File::open(expected).expect("readable");
         GzDecoder::new(expected).read_to_string(&mut text).expect("UTF-8");
