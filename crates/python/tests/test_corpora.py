@@ -42,7 +42,9 @@ def corpus(name: str) -> Path:
 
 def opened(name: str, framing: str) -> tickwire.Capture:
     path = corpus(f"{name}.bin")
-    return tickwire.open(path, path.with_name("templates.xml"), framing=framing, input_format="u32be", on_error="keep")
+    return tickwire.open(
+        path, path.with_name("templates.xml"), framing=framing, input_format="u32be", on_error="keep"
+    )
 
 
 @pytest.mark.parametrize(("name", "framing"), CAPTURES)
