@@ -1,4 +1,4 @@
-//! EncoderThreads that encode columns.
+//! Threads that encode columns.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +13,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 /// A piece of work.
 type EncoderTask = Box<dyn FnOnce() + Send>;
 
-/// EncoderThreads that encode the columns of Parquet files while the thread that writes the files creates the next batches.
+/// Threads that encode the columns of Parquet files while the thread that writes the files creates the next batches.
 ///
 /// A file has the same bytes with any number of threads: each column is encoded by one thread at a time, in order.
 /// Clones share the threads, which end with the last clone.
@@ -58,7 +58,7 @@ impl Encoders {
         let shared = Arc::new(EncoderShared::default());
         let start = |_| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work())
+            std::thread::spawn(move || shared.work_until(|queue| queue.is_ended))
         };
         let handles = (0..threads).map(start).collect();
         Self(Some(Arc::new(EncoderThreads { shared, handles })))
@@ -73,17 +73,8 @@ impl Encoders {
 
     /// Runs tasks on this thread until a condition holds, which other tasks bring about.
     pub(crate) fn wait_until(&self, is_met: impl Fn() -> bool) {
-        let Some(EncoderThreads { shared, .. }) = self.0.as_deref() else { return };
-        let mut queue = shared.queue();
-        while !is_met() {
-            match queue.tasks.pop_front() {
-                Some(task) => {
-                    drop(queue);
-                    shared.complete(task);
-                    queue = shared.queue();
-                }
-                None => queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
-            }
+        if let Some(EncoderThreads { shared, .. }) = self.0.as_deref() {
+            shared.work_until(|_| is_met());
         }
     }
 
@@ -122,10 +113,10 @@ impl EncoderShared {
         lock(&self.queue)
     }
 
-    /// Runs tasks until the threads end.
-    fn work(&self) {
+    /// Runs tasks until a condition holds.
+    fn work_until(&self, is_met: impl Fn(&TaskQueue) -> bool) {
         let mut queue = self.queue();
-        while !queue.is_ended {
+        while !is_met(&queue) {
             match queue.tasks.pop_front() {
                 Some(task) => {
                     drop(queue);
