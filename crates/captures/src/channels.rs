@@ -1,11 +1,11 @@
 //! The channels of a capture: datagrams to one address and port form one feed.
 
 use crate::recent::Recent;
+use crate::session_check::SessionCheck;
 use std::net::SocketAddr;
 use std::ops::Add;
 use std::sync::Arc;
 use tickwire_fast::{Decoder, DecoderOptions, Findings, Program};
-use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 use tickwire_feed::framing::{Framer, Framing};
 
 /// Most channels followed at the same time; a further one replaces the channel that is silent
@@ -18,10 +18,7 @@ pub struct Channel {
     pub decoder: Decoder,
     /// The chunks of its messages.
     pub framer: Framer,
-    /// Checks its values, if that was requested.
-    pub(crate) check: Option<ValueCheck>,
-    /// Watches its sequence numbers, if there is no check.
-    pub(crate) watch: Option<RestartWatch>,
+    pub(crate) check: SessionCheck,
     /// True once a packet ended inside a message, or a message of it failed, while it was explained. Segments of
     /// TCP streams after it may begin inside a message.
     pub(crate) ended_inside: bool,
@@ -31,13 +28,8 @@ impl Channel {
     /// Creates a channel before its first packet.
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let decoder = Decoder::with_options(program, options);
-        Self {
-            decoder,
-            framer: Framer::new(framing),
-            check: None,
-            watch: None,
-            ended_inside: false,
-        }
+        let check = SessionCheck::None;
+        Self { decoder, framer: Framer::new(framing), check, ended_inside: false }
     }
 
     /// True if an [`Explainer`](crate::explain::Explainer) found a packet that did not end at the end of a message,
@@ -57,9 +49,7 @@ pub struct Channels {
     findings: Findings,
     let_go: u64,
     /// The check of each new channel.
-    check: Option<ValueCheck>,
-    /// The watch of each new channel.
-    watch: Option<RestartWatch>,
+    check: SessionCheck,
 }
 
 impl Channels {
@@ -72,27 +62,20 @@ impl Channels {
             by_destination: Recent::new(CHANNELS_MAX),
             findings: Findings::default(),
             let_go: 0,
-            check: None,
-            watch: None,
+            check: SessionCheck::None,
         }
     }
 
-    /// Checks the values of each channel with a copy of this check.
-    pub(crate) fn check_values(&mut self, check: Option<ValueCheck>) {
+    /// Checks each channel with a copy of this check.
+    pub(crate) fn check_with(&mut self, check: SessionCheck) {
         self.check = check;
-    }
-
-    /// Watches the sequence numbers of each channel with a copy of this watch.
-    pub(crate) fn watch(&mut self, watch: Option<RestartWatch>) {
-        self.watch = watch;
     }
 
     /// Resets the dictionaries of all channels.
     pub(crate) fn reset(&mut self) {
         for (_, channel) in self.by_destination.iter_mut() {
             channel.decoder.reset();
-            channel.check.iter_mut().for_each(ValueCheck::reset);
-            channel.watch.iter_mut().for_each(RestartWatch::clear);
+            channel.check.reset();
         }
     }
 
@@ -103,8 +86,7 @@ impl Channels {
         destination: Option<SocketAddr>,
         remark: impl FnOnce(&str),
     ) -> &mut Channel {
-        let Self { program, options, framing, by_destination, findings, let_go, check, watch } =
-            self;
+        let Self { program, options, framing, by_destination, findings, let_go, check } = self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
                 *findings = *findings + *old.decoder.findings();
@@ -115,11 +97,10 @@ impl Channels {
             }
             let mut channel = Channel::new(program.clone(), *options, *framing);
             channel.check.clone_from(check);
-            channel.watch.clone_from(watch);
             if *let_go > 0 {
                 // The channel may have been dropped before, so its dictionaries are unknown.
                 lose_dictionaries(&mut channel.decoder);
-                channel.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
+                channel.check.lose_dictionaries();
             }
             channel
         })

@@ -1,6 +1,7 @@
 //! Decodes the packets of a capture to messages.
 
 use crate::channels::Channels;
+use crate::session_check::SessionCheck;
 use crate::sink::CaptureSink;
 use crate::streams::Streams;
 use crate::work::{Setup, Work};
@@ -32,12 +33,14 @@ impl CaptureDecoder {
     /// may be wrong because another session began there reach [`CaptureSink::message_unproven`].
     pub fn new(program: Arc<Program>, options: DecoderOptions, framing: Framing) -> Self {
         let watch = RestartWatch::new(&program, options);
+        let check =
+            watch.map_or(SessionCheck::None, |watch| SessionCheck::SeqNums(Box::new(watch)));
         let mut channels = Channels::new(program.clone(), options, framing);
-        channels.watch(watch.clone());
+        channels.check_with(check.clone());
         Self {
             channels,
             streams: Streams::default(),
-            setup: Setup { program, options, framing, check: None, watch },
+            setup: Setup { program, options, framing, check },
             is_read: false,
             resets: Vec::new(),
         }
@@ -58,13 +61,10 @@ impl CaptureDecoder {
     #[must_use]
     pub fn check_values(mut self) -> Self {
         let Setup { program, options, framing, .. } = &self.setup;
-        let check = ValueCheck::new(framing, program.set(), *options);
-        if check.is_some() {
-            self.channels.watch(None);
-            self.setup.watch = None;
+        if let Some(check) = ValueCheck::new(framing, program.set(), *options) {
+            self.setup.check = SessionCheck::Values(Box::new(check));
+            self.channels.check_with(self.setup.check.clone());
         }
-        self.channels.check_values(check.clone());
-        self.setup.check = check;
         self
     }
 
@@ -176,7 +176,8 @@ mod tests {
         let options = DecoderOptions::default().reset(ResetPolicy::Never);
         let lenient = options.conformance(Conformance::Lenient);
         let mut decoder = CaptureDecoder::new(program.clone(), lenient, framing);
-        decoder.channels.check_values(ValueCheck::new(&framing, program.set(), options));
+        let check = ValueCheck::new(&framing, program.set(), options).expect("a check");
+        decoder.channels.check_with(SessionCheck::Values(Box::new(check)));
         // Three packets with length prefixes; the string of the second is overlong (R9).
         let capture = [
             &[0, 0, 0, 4, 0xc0, 0x81, 0x81, 0xc1][..],

@@ -65,6 +65,7 @@ pub mod plan;
 mod recent;
 mod sample;
 mod selection;
+mod session_check;
 mod sink;
 mod streams;
 mod work;

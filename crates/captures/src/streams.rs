@@ -4,6 +4,7 @@ use crate::channels::lose_dictionaries;
 use crate::checked_dictionaries::CheckedDictionaries;
 use crate::place::{MessagePlace, Origin, PacketPlace};
 use crate::recent::Recent;
+use crate::session_check::SessionCheck;
 use crate::sink::{CaptureSink, Lost};
 use crate::work::Work;
 use std::fmt::Display;
@@ -11,7 +12,6 @@ use std::ops::Add;
 use tickwire_fast::{Decoder, Findings, MissingBytes, Step};
 use tickwire_feed::capture::{Packet, StreamPosition};
 use tickwire_feed::counted;
-use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 use tickwire_feed::framing::{Envelope, Framer, next_block};
 
 /// Longest incomplete message that is held, in bytes.
@@ -29,10 +29,7 @@ pub(crate) struct Streams {
 
 struct Stream {
     decoder: Decoder,
-    /// Checks its values, if that was requested.
-    check: Option<ValueCheck>,
-    /// Watches its sequence numbers, if there is no check.
-    watch: Option<RestartWatch>,
+    check: SessionCheck,
     /// Finds packets in the stream, if the framing has packets in streams.
     framer: Option<Framer>,
     /// Bytes that are not decoded yet.
@@ -80,11 +77,8 @@ impl Streams {
         if let Some(framer) = &mut stream.framer {
             let place = PacketPlace { index: stream.packet, ..place };
             let segments = framer.split_stream(packet.bytes);
-            let mut dictionaries = CheckedDictionaries {
-                decoder: &mut stream.decoder,
-                check: stream.check.as_mut(),
-                watch: stream.watch.as_mut(),
-            };
+            let mut dictionaries =
+                CheckedDictionaries { decoder: &mut stream.decoder, check: &mut stream.check };
             work.segments(&mut dictionaries, place, Origin::Stream, segments)?;
             stream.is_abandoned |= framer.is_lost();
             return Ok(());
@@ -140,7 +134,6 @@ impl Stream {
         Self {
             decoder: Decoder::with_options(work.setup.program.clone(), work.setup.options),
             check: work.setup.check.clone(),
-            watch: work.setup.watch.clone(),
             framer: work
                 .setup
                 .framing
@@ -161,8 +154,7 @@ impl Stream {
         if let Some(framer) = &mut self.framer {
             framer.clear();
             lose_dictionaries(&mut self.decoder);
-            self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
-            self.watch.iter_mut().for_each(RestartWatch::clear);
+            self.check.lose_dictionaries();
         }
         let lost = counted(lost_bytes, "byte");
         let goes_on = self.framer.as_ref().is_some_and(|framer| !framer.is_lost());
@@ -257,13 +249,12 @@ impl Stream {
                     let own = &self.held[at..at + decoded.len];
                     let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
                     let lost = lost_at(at);
-                    if work.is_refused(self.check.as_mut(), own, place, lost) {
+                    if work.is_refused(&mut self.check, &decoded, own, place, lost) {
                         lose_dictionaries(&mut self.decoder);
                         self.is_abandoned = !block.has_length;
                         return Ok(block.has_length.then_some(block.end));
                     }
                     let packet = PacketPlace { index: self.packet, ..self.last };
-                    work.watch(self.watch.as_mut(), &decoded, own, place);
                     work.sink.message(&packet.header(offset, decoded.len), &decoded)?;
                     at += decoded.len;
                 }
@@ -274,8 +265,7 @@ impl Stream {
                 Err(error) => {
                     let offset = self.offset + at as u64;
                     let place = MessagePlace { packet: self.last, origin: Origin::Stream, offset };
-                    self.check.iter_mut().for_each(ValueCheck::lose_dictionaries);
-                    self.watch.iter_mut().for_each(RestartWatch::clear);
+                    self.check.lose_dictionaries();
                     work.message_failed(place, &error, lost_at(at));
                     self.is_abandoned = !block.has_length;
                     return Ok(block.has_length.then_some(block.end));

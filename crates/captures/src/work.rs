@@ -3,13 +3,14 @@
 use crate::channels::{Channel, Channels};
 use crate::checked_dictionaries::CheckedDictionaries;
 use crate::place::{MessagePlace, Origin, PacketPlace};
+use crate::session_check::SessionCheck;
 use crate::sink::{CaptureSink, Lost};
 use std::fmt::Display;
 use std::sync::Arc;
 use tickwire_fast::{Decoded, DecoderOptions, Error, Program};
 use tickwire_feed::capture::Packet;
 use tickwire_feed::counted;
-use tickwire_feed::framing::detect::{RestartWatch, Unproven, ValueCheck};
+use tickwire_feed::framing::detect::Unproven;
 use tickwire_feed::framing::{Block, Framing, FramingError, Segment, Segments, next_block};
 use tickwire_text::Header;
 
@@ -19,9 +20,7 @@ pub(crate) struct Setup {
     pub(crate) options: DecoderOptions,
     pub(crate) framing: Framing,
     /// The check of each new channel and stream.
-    pub(crate) check: Option<ValueCheck>,
-    /// The watch of each new channel and stream without a check.
-    pub(crate) watch: Option<RestartWatch>,
+    pub(crate) check: SessionCheck,
 }
 
 /// State of decoding one packet.
@@ -58,9 +57,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         let place = PacketPlace::of(packet);
         let remark = |text: &str| self.sink.remark(&format!("{place}: {text}"));
         let channel = channels.channel(packet.destination, remark);
-        let Channel { decoder, framer, check, watch, .. } = channel;
-        let mut dictionaries =
-            CheckedDictionaries { decoder, check: check.as_mut(), watch: watch.as_mut() };
+        let Channel { decoder, framer, check, .. } = channel;
+        let mut dictionaries = CheckedDictionaries { decoder, check };
         let segments = framer.split(packet.bytes);
         self.segments(&mut dictionaries, place, Origin::Packet, segments)?;
         if packet.is_truncated() {
@@ -137,16 +135,27 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Ok(())
     }
 
-    /// Checks the values of a decoded message with these bytes, if that was requested. Returns true
-    /// if they are wrong, and the message must not reach the sink.
+    /// Checks a decoded message with these bytes. Returns true if its values are wrong, and it must not
+    /// reach the sink.
     pub(crate) fn is_refused(
         &mut self,
-        check: Option<&mut ValueCheck>,
+        check: &mut SessionCheck,
+        decoded: &Decoded<'_>,
         bytes: &[u8],
         place: MessagePlace,
         lost: Lost,
     ) -> bool {
-        let Some(check) = check else { return false };
+        let check = match check {
+            SessionCheck::None => return false,
+            SessionCheck::Values(check) => check,
+            SessionCheck::SeqNums(watch) => {
+                let unproven = watch.message(decoded.message, bytes, place.packet.index);
+                if let Some(unproven) = unproven {
+                    self.sink.message_unproven(place, unproven, None);
+                }
+                return false;
+            }
+        };
         let was_checked = !check.has_failed();
         let unproven = match check.message(bytes) {
             Ok((_, None)) => return false,
@@ -168,21 +177,6 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         self.is_abandoned |= matches!(lost, Some(Lost::Rest(_)));
         self.sink.message_unproven(place, unproven, lost);
         is_refused
-    }
-
-    /// Reports a message that would have other values if its sender had started again where sequence
-    /// numbers went back.
-    pub(crate) fn watch(
-        &mut self,
-        watch: Option<&mut RestartWatch>,
-        decoded: &Decoded<'_>,
-        bytes: &[u8],
-        place: MessagePlace,
-    ) {
-        let Some(watch) = watch else { return };
-        if let Some(unproven) = watch.message(decoded.message, bytes, place.packet.index) {
-            self.sink.message_unproven(place, unproven, None);
-        }
     }
 
     /// Decodes the messages of a block and returns the start of the next one; `None` if a message
@@ -208,11 +202,10 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             match dictionaries.decoder.decode(rest) {
                 Ok(decoded) => {
                     let own = &rest[..decoded.len];
-                    if self.is_refused(dictionaries.check.as_deref_mut(), own, place, lost) {
+                    if self.is_refused(dictionaries.check, &decoded, own, place, lost) {
                         dictionaries.lose();
                         return Ok(next);
                     }
-                    self.watch(dictionaries.watch.as_deref_mut(), &decoded, own, place);
                     let header = Header {
                         preamble: Some(segment.preamble),
                         seq_num: segment.seq_num,
@@ -225,7 +218,7 @@ impl<'w, S: CaptureSink> Work<'w, S> {
                     }
                 }
                 Err(error) => {
-                    dictionaries.lose_check();
+                    dictionaries.check.lose_dictionaries();
                     self.message_failed(place, &error, lost);
                     return Ok(next);
                 }
