@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tickwire_fast::{
-    Decoder, DecoderOptions, FieldHandle, FieldValue, Message, Program, ResetPolicy, Storage,
+    CompileOptions, Decoder, DecoderOptions, FieldHandle, FieldValue, Message, Program,
+    ResetPolicy, Storage,
 };
 
 use super::Unproven;
@@ -19,7 +20,7 @@ use super::value_check::values_of;
 pub struct RestartWatch {
     /// The sequence number of each template.
     numbers: Vec<Option<FieldHandle>>,
-    /// Decodes the numbers, if the program of the channel omits them.
+    /// Decodes the numbers alone, if the program of the channel omits one.
     follower: Option<Decoder>,
     last: Option<u64>,
     /// The decoder that started with empty dictionaries, and the place where it did.
@@ -49,16 +50,19 @@ impl RestartWatch {
             Some(FieldHandle { segment, index })
         };
         let numbers: Vec<_> = (0..program.templates().len()).map(number).collect();
-        let mut found = numbers.iter().flatten().peekable();
-        found.peek()?;
-        let is_discarded = |handle: &FieldHandle| {
-            let fields = program.fields_of(handle.segment);
-            matches!(fields[handle.index].storage, Storage::Discarded)
-        };
-        let follower = match found.any(is_discarded) {
+        let found = numbers.iter().flatten();
+        let fields: Vec<_> =
+            found.map(|handle| &program.fields_of(handle.segment)[handle.index]).collect();
+        if fields.is_empty() {
+            return None;
+        }
+        let is_discarded = fields.iter().any(|field| matches!(field.storage, Storage::Discarded));
+        let follower = match is_discarded {
             true => {
-                let whole = Arc::new(Program::compile(program.set().clone()).ok()?);
-                Some(Decoder::with_options(whole, options))
+                let names = fields.iter().map(|field| field.name.local.to_string()).collect();
+                let only = CompileOptions::default().fields(Some(names));
+                let program = Program::compile_with(program.set().clone(), &only).ok()?;
+                Some(Decoder::with_options(Arc::new(program), options))
             }
             false => None,
         };
