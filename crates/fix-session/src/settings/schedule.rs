@@ -9,9 +9,9 @@ const SESSION_KEYS: [&str; 4] = ["StartTime", "EndTime", "StartDay", "EndDay"];
 /// The same of the logon time.
 const LOGON_KEYS: [&str; 4] = ["LogonTime", "LogoutTime", "LogonDay", "LogoutDay"];
 
-/// Returns the line of the first key that is present, or that of the section.
-fn first_line(keys: &Keys, names: [&str; 5]) -> u32 {
-    let present = names.into_iter().find(|name| keys.has(name));
+/// Returns the line of the first of these keys or Weekdays that is present, or that of the section.
+fn first_line(keys: &Keys, names: [&str; 4]) -> u32 {
+    let present = names.into_iter().chain(["Weekdays"]).find(|name| keys.has(name));
     keys.line_of(present.unwrap_or_default())
 }
 
@@ -19,9 +19,8 @@ fn first_line(keys: &Keys, names: [&str; 5]) -> u32 {
 pub(super) fn read(keys: &mut Keys, config: &mut Config) {
     let always = keys.flag("NonStopSession").unwrap_or(false);
     let local = keys.flag("UseLocalTime").unwrap_or(false);
-    let line = first_line(keys, ["StartTime", "EndTime", "StartDay", "EndDay", "Weekdays"]);
-    let logon_line =
-        first_line(keys, ["LogonTime", "LogoutTime", "LogonDay", "LogoutDay", "Weekdays"]);
+    let line = first_line(keys, SESSION_KEYS);
+    let logon_line = first_line(keys, LOGON_KEYS);
     let zone = keys.text("TimeZone");
     if local && zone.is_none() {
         let text = "UseLocalTime: name the zone with TimeZone, such as TimeZone=Europe/London";
