@@ -43,8 +43,6 @@ mod with_columns {
         rows_max: u64,
         /// Longest time for which a file is written.
         time_max: Duration,
-        /// Time at which the next file is old enough to be completed.
-        due: Option<Instant>,
         sets: Vec<Recorded>,
         samples: u64,
         json: Vec<u8>,
@@ -90,7 +88,6 @@ mod with_columns {
                 directory: directory.to_owned(),
                 rows_max: rows_max.unwrap_or(FILE_ROWS),
                 time_max,
-                due: None,
                 sets: sets.iter().map(recorded).collect(),
                 samples: 0,
                 json: Vec::new(),
@@ -118,8 +115,6 @@ mod with_columns {
                 &recorded.columns,
                 &self.directory,
             )?;
-            let due = file.begun + self.time_max;
-            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
             let mut misfit = None;
             for element in &rows.elements {
                 let pushed = file.rows.push(|column| match column {
@@ -150,20 +145,10 @@ mod with_columns {
         /// Completes the files that have been written for the longest time.
         pub fn complete_due(&mut self) -> io::Result<()> {
             let now = Instant::now();
-            if self.due.is_none_or(|due| now < due) {
-                return Ok(());
-            }
-            self.due = None;
-            for recorded in &mut self.sets {
-                let Some(file) = &recorded.file else { continue };
-                let due = file.begun + self.time_max;
-                if due <= now {
-                    recorded.publish()?;
-                } else {
-                    self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
-                }
-            }
-            Ok(())
+            let is_due = |file: &OpenFile| now.duration_since(file.begun) >= self.time_max;
+            let sets = self.sets.iter_mut();
+            let mut due = sets.filter(|recorded| recorded.file.as_ref().is_some_and(is_due));
+            due.try_for_each(Recorded::publish)
         }
 
         /// Completes the files and renames them to their final names; returns an error if rows were left out.
