@@ -66,11 +66,11 @@ impl Listeners {
         };
         let mut all = Vec::new();
         if let Some(stations) = self.shm {
-            let wait = (patience, DISCOVERY_SHM);
+            let wait = WriterWait { patience, discovery: DISCOVERY_SHM };
             all.push(Echoes::start(stations, "shm", name("shm"), over_shm, wait, stop)?);
         }
         if let Some(stations) = self.dds {
-            let wait = (patience, DISCOVERY_DDS);
+            let wait = WriterWait { patience, discovery: DISCOVERY_DDS };
             all.push(Echoes::start(stations, "dds", name("dds"), over_dds, wait, stop)?);
         }
         Ok(all)
@@ -139,7 +139,7 @@ impl Echoes {
         transport: &'static str,
         name: String,
         awaited: Option<Vec<u32>>,
-        wait: (Duration, Duration),
+        wait: WriterWait,
         stop: &Stop,
     ) -> Result<Self, Failure>
     where
@@ -188,20 +188,28 @@ impl Echoes {
     }
 }
 
-/// Returns how many of the subscribers that are `present` have echo writers, by topic set. Waits for those of all of them,
-/// until `patience` has passed or no new writer has appeared for the time `discovery`.
+/// Limits of the wait for echo writers.
+#[derive(Clone, Copy)]
+struct WriterWait {
+    /// Longest time in all.
+    patience: Duration,
+    /// Longest time without a new writer.
+    discovery: Duration,
+}
+
+/// Returns how many of the subscribers that are `present` have echo writers, by topic set. Waits for those of all of them.
 fn echoing<P: Participant>(
     stations: &Stations<P>,
     present: &[u32],
-    (patience, discovery): (Duration, Duration),
+    wait: WriterWait,
     stop: &Stop,
 ) -> Result<Vec<u32>, Failure> {
     let started = Instant::now();
     let matched = stations.matched().map_err(|error| refused(&error))?;
     let mut writers: u32 = matched.iter().sum();
     loop {
-        let left = patience.saturating_sub(started.elapsed());
-        let are_all = stations.wait_writers(present, left.min(discovery), || stop.is_set());
+        let left = wait.patience.saturating_sub(started.elapsed());
+        let are_all = stations.wait_writers(present, left.min(wait.discovery), || stop.is_set());
         let are_all = are_all.map_err(|error| refused(&error))?;
         let matched = stations.matched().map_err(|error| refused(&error))?;
         let before = std::mem::replace(&mut writers, matched.iter().sum());
