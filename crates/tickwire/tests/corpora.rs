@@ -4,21 +4,7 @@ mod support;
 
 use flate2::read::GzDecoder;
 use std::io::Read;
-use support::{shared, tickwire};
-
-/// Capture, folder of the template file, framing.
-const CORPORA: [(&str, &str, &str); 10] = [
-    ("cme_2012/cme_2012_sampleMD", "cme_2012", "cme"),
-    ("cme_like/cme30000", "cme_like", "none,reset=packet"),
-    ("cme_like/cme_channel11_30000", "cme_like", "none,reset=packet"),
-    ("cme_like/cme_channel9_30000", "cme_like", "none,reset=packet"),
-    ("cqg_2024/cqg_2024_fastlib", "cqg_2024", "cqg"),
-    ("moex_forts/moex_forts_2013.increment_a", "moex_forts", "moex-forts"),
-    ("moex_forts/moex_forts_2013.increment_b", "moex_forts", "moex-forts"),
-    ("moex_forts/moex_forts_2013.snapshot", "moex_forts", "moex-forts"),
-    ("oci_complex/oci_complex30000", "oci_complex", "none"),
-    ("simple/simple30000", "simple", "none,reset=packet"),
-];
+use support::{CORPORA, shared, tickwire};
 
 #[test]
 fn every_message_of_every_capture_is_as_expected() {

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{directory, file, shared, tickwire, u32be};
+use support::{CORPORA, directory, file, shared, tickwire, u32be};
 
 const XML: &str = r#"<templates>
 <template name="Tick" id="1"><uInt32 name="Price"/></template>
@@ -743,20 +743,6 @@ fn decimals_are_the_nearest_floating_point_numbers_on_request() {
     assert_eq!(values("Fixed"), [Some(10.01), Some(0.05), Some(-0.07), Some(0.03)]);
     assert_eq!(values("Last"), [None, None, None, Some(0.03)]);
 }
-
-/// Capture, folder of the template file, framing.
-const CORPORA: [(&str, &str, &str); 10] = [
-    ("cme_2012/cme_2012_sampleMD", "cme_2012", "cme"),
-    ("cme_like/cme30000", "cme_like", "none,reset=packet"),
-    ("cme_like/cme_channel11_30000", "cme_like", "none,reset=packet"),
-    ("cme_like/cme_channel9_30000", "cme_like", "none,reset=packet"),
-    ("cqg_2024/cqg_2024_fastlib", "cqg_2024", "cqg"),
-    ("moex_forts/moex_forts_2013.increment_a", "moex_forts", "moex-forts"),
-    ("moex_forts/moex_forts_2013.increment_b", "moex_forts", "moex-forts"),
-    ("moex_forts/moex_forts_2013.snapshot", "moex_forts", "moex-forts"),
-    ("oci_complex/oci_complex30000", "oci_complex", "none"),
-    ("simple/simple30000", "simple", "none,reset=packet"),
-];
 
 /// The files of an export with their bytes, and its status.
 fn exported(command: &str, out: &Path) -> (i32, Vec<(PathBuf, Vec<u8>)>) {

@@ -6,6 +6,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, PcapWriter};
 
+/// Capture, folder of the template file, framing.
+pub const CORPORA: [(&str, &str, &str); 10] = [
+    ("cme_2012/cme_2012_sampleMD", "cme_2012", "cme"),
+    ("cme_like/cme30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel11_30000", "cme_like", "none,reset=packet"),
+    ("cme_like/cme_channel9_30000", "cme_like", "none,reset=packet"),
+    ("cqg_2024/cqg_2024_fastlib", "cqg_2024", "cqg"),
+    ("moex_forts/moex_forts_2013.increment_a", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.increment_b", "moex_forts", "moex-forts"),
+    ("moex_forts/moex_forts_2013.snapshot", "moex_forts", "moex-forts"),
+    ("oci_complex/oci_complex30000", "oci_complex", "none"),
+    ("simple/simple30000", "simple", "none,reset=packet"),
+];
+
 /// Result of running the command.
 pub struct Run {
     pub status: i32,
