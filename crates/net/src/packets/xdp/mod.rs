@@ -3,8 +3,8 @@
 //! A small program at the interface (`program.rs`) redirects the packets of each endpoint to sockets
 //! that share their memory with the kernel, so a packet takes no system call and passes no network
 //! stack. All endpoints of a process at an interface share its program and its frames
-//! (`interface.rs`); each has sockets of its own, so each may have its own thread. It pays where the driver supports it; in generic mode the kernel copies each packet
-//! first. In exchange:
+//! (`interface.rs`); each has sockets of its own, so each may have its own thread. It pays where the
+//! driver supports it; in generic mode the kernel copies each packet first. In exchange:
 //!
 //! - **No other socket of this host receives these packets**, for example a second subscriber of
 //!   the same feed. A packet ring ([`super::ring`]) copies instead.
