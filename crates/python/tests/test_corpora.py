@@ -6,7 +6,7 @@ import os
 import subprocess
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow
 import pyarrow.parquet
@@ -40,11 +40,23 @@ def corpus(name: str) -> Path:
     return found[0]
 
 
-def opened(name: str, framing: str) -> tickwire.Capture:
+def on_error(name: str) -> Literal["raise", "keep"]:
+    """CQG's capture has two sessions. Its expected values are those of a decoder that goes on with the dictionaries of the first."""
+    return "keep" if name.startswith("cqg_2024/") else "raise"
+
+
+def opened(name: str, framing: str, errors: Literal["raise", "keep"] | None = None) -> tickwire.Capture:
     path = corpus(f"{name}.bin")
+    errors = errors or on_error(name)
     return tickwire.open(
-        path, path.with_name("templates.xml"), framing=framing, input_format="u32be", on_error="keep"
+        path, path.with_name("templates.xml"), framing=framing, input_format="u32be", on_error=errors
     )
+
+
+def test_a_second_session_is_an_error() -> None:
+    capture = opened("cqg_2024/cqg_2024_fastlib", "cqg", "raise")
+    with pytest.raises(tickwire.DecodeError, match="went back from 966 to 1 in packet 8"):
+        capture.counts()
 
 
 @pytest.mark.parametrize(("name", "framing"), CAPTURES)

@@ -20,7 +20,7 @@ import pytest
 import tickwire
 import tickwire.simulate
 from needs import reason, skip
-from test_corpora import CAPTURES, corpus, opened
+from test_corpora import CAPTURES, corpus, on_error, opened
 
 if importlib.util.find_spec("pyspark") is None:
     skip("programs", "pyspark is not installed: pip install tickwire[spark]")
@@ -130,6 +130,7 @@ def test_rows_of_corpora_are_those_of_one_machine(
             .option("templates", str(path.with_name("templates.xml")))
             .options(template=template, framing=framing, input_format="u32be")
             .options(split_bytes="400000", index_directory=str(tmp_path))
+            .options(errors={"raise": "fail", "keep": "keep"}[on_error(name)])
             .load(str(path))
         )
         table = capture.table(template)
