@@ -348,10 +348,11 @@ impl Sessions {
         self.by_listener.get(&(listener, unqualified(id))).copied()
     }
 
-    /// True if a session of a listener differs only in its BeginString.
-    pub(super) fn is_other_version(&self, listener: usize, id: &SessionId) -> bool {
-        BeginString::ALL.into_iter().any(|begin_string| {
-            self.of_listener(listener, &SessionId { begin_string, ..id.clone() }).is_some()
+    /// Returns the BeginString of a session of a listener that differs only there.
+    pub(super) fn other_version(&self, listener: usize, id: &SessionId) -> Option<BeginString> {
+        BeginString::ALL.into_iter().find(|version| {
+            let id = SessionId { begin_string: *version, ..id.clone() };
+            self.of_listener(listener, &id).is_some()
         })
     }
 

@@ -110,8 +110,25 @@ fn an_unknown_comp_id_is_told_from_another_version() {
     }
     let refused = acceptor.application().refused.iter();
     let refused: Vec<_> = refused.map(|(_, reason, text)| (*reason, text.as_str())).collect();
+    let version = (Refusal::BeginString, "the session with these CompIDs has FIX.4.2");
     let unknown = (Refusal::CompId, "no session has these CompIDs");
-    assert_eq!(refused, [(Refusal::BeginString, ""), unknown]);
+    assert_eq!(refused, [version, unknown]);
+}
+
+#[test]
+fn another_version_than_that_of_a_template_is_told() {
+    let text = TEMPLATES.replace("FIX.4.4", "FIX.4.2").replace("=*", "=OLD");
+    let settings = Settings::parse(&text).expect("well written");
+    let mut acceptor = engine();
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    for name in ["OLD", "NEW"] {
+        assert!(attempt(&mut acceptor, address, &logon(name, "x")).is_closed);
+    }
+    let refused = acceptor.application().refused.iter();
+    let refused: Vec<_> = refused.map(|(_, reason, text)| (*reason, text.as_str())).collect();
+    let version = (Refusal::BeginString, "the session with these CompIDs has FIX.4.2");
+    let unknown = (Refusal::CompId, "no session or template has these CompIDs");
+    assert_eq!(refused, [version, unknown]);
 }
 
 #[test]

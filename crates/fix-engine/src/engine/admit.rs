@@ -4,10 +4,11 @@
 
 use tickwire_fix::{Framer, Limits, Step};
 use tickwire_fix_session::{
-    Config, Identity, Now, Refusal, Store, admit, check_credentials, invalidity, refusal_logout,
+    BeginString, Config, Identity, Now, Refusal, SessionId, Store, admit, check_credentials,
+    invalidity, refusal_logout,
 };
 
-use super::super::acceptor::ListenerKey;
+use super::super::acceptor::{ListenerKey, Template};
 use super::super::access::Access;
 use super::super::admission::{Attempt, Candidate, Decision, LogonAttempt, Refused, Ticket};
 use super::super::application::Application;
@@ -23,6 +24,13 @@ enum Found {
     NeedMore,
     /// A Logon with the application's decision.
     Logon(Attempt, Decision),
+}
+
+/// Returns a BeginString with which the template has a session of these CompIDs.
+fn other_version(template: &mut Template, id: &SessionId) -> Option<BeginString> {
+    BeginString::ALL
+        .into_iter()
+        .find(|version| template(&SessionId { begin_string: *version, ..id.clone() }).is_some())
 }
 
 impl<A: Application> Engine<A> {
@@ -93,11 +101,14 @@ impl<A: Application> Engine<A> {
                 let made = listener.template.as_mut().map(|template| template(&id));
                 let has_template = made.is_some();
                 let Some(made) = made.flatten() else {
-                    if sessions.is_other_version(*at, &id) {
+                    let other = sessions.other_version(*at, &id);
+                    let other = other.or_else(|| other_version(listener.template.as_mut()?, &id));
+                    if let Some(version) = other {
+                        *text = format!("the session with these CompIDs has {version}");
                         return Err(Refusal::BeginString);
                     }
                     text.push_str(match has_template {
-                        true => "no session or template has these CompIDs and BeginString",
+                        true => "no session or template has these CompIDs",
                         false => "no session has these CompIDs",
                     });
                     return Err(Refusal::CompId);
