@@ -5,7 +5,8 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use tickwire_fix_session::files::make_private_folder;
 use tickwire_fix_session::settings::{
@@ -28,6 +29,9 @@ use super::rate::Rate;
 use super::sessions::{BoxStore, SessionKey};
 use super::tls::{ClientTls, ServerTls};
 use tickwire_host::clock::unix_ns;
+
+/// Time between two attempts to open a session whose files have not changed.
+const RETRY: Duration = Duration::from_secs(60);
 
 /// The reason why a session of a settings file cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +63,25 @@ pub struct Configured {
     pub sessions: Vec<SessionKey>,
     /// Addresses of the listeners.
     pub addresses: Vec<SocketAddr>,
+    /// Sessions whose store or message log cannot be opened, in the order of the file. An acceptor
+    /// refuses their Logons ([`Refusal::Store`](tickwire_fix_session::Refusal::Store)) until the
+    /// file is repaired; an initiator does not connect them.
+    pub unopened: Vec<ConfigureError>,
 }
 
 impl<A: Application> Engine<A> {
-    /// Sets up everything that a settings file names.
+    /// Sets up everything that a settings file names. A session whose store or message log cannot be
+    /// opened stops no other session: it is logged, and is in [`Configured::unopened`].
     ///
     /// # Errors
-    /// [`ConfigureError`] for the first session that cannot be set up.
+    /// [`ConfigureError`] for the first session with wrong settings, or if no session can be opened.
     pub fn configure(
         &mut self,
         settings: &Settings,
         fsync: Fsync,
     ) -> Result<Configured, ConfigureError> {
         let mut configured = Configured::default();
+        let mut has_template = false;
         let (mut sessions, mut library) = (Vec::new(), Library::default());
         let mut listeners: BTreeMap<SocketAddr, Planned> = BTreeMap::new();
         for session in &settings.sessions {
@@ -102,11 +112,21 @@ impl<A: Application> Engine<A> {
                 let fail = |text: String| ConfigureError { line: session.line, other: None, text };
                 let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
                 if is_template(session) {
-                    templates.push(prepared);
+                    has_template = true;
+                    templates.push(Offer::Template(prepared));
                     continue;
                 }
                 let config = prepared.config.clone();
-                let (store, log) = prepared.open(&config.id).map_err(fail)?;
+                let (store, log) = match prepared.open(&config.id) {
+                    Ok(opened) => opened,
+                    Err(text) => {
+                        let until = "its Logons are refused until the file is repaired";
+                        note_unopened(&config.id, &text, until);
+                        configured.unopened.push(fail(text.clone()));
+                        templates.push(Offer::Unopened(Unopened::new(prepared, text)));
+                        continue;
+                    }
+                };
                 let access = prepared.access.clone();
                 let added = self.add_acceptor(key, config, store, access);
                 let added = added.map_err(|error| fail(error.to_string()))?;
@@ -126,11 +146,24 @@ impl<A: Application> Engine<A> {
             let fail = |text: String| ConfigureError { line: session.line, other: None, text };
             let prepared = Prepared::new(session, fsync, &mut library).map_err(fail)?;
             let options = initiator(session, hosts, *reconnect_s).map_err(fail)?;
-            let (store, log) = prepared.open(&prepared.config.id).map_err(fail)?;
+            let (store, log) = match prepared.open(&prepared.config.id) {
+                Ok(opened) => opened,
+                Err(text) => {
+                    note_unopened(&prepared.config.id, &text, "it is not connected");
+                    configured.unopened.push(fail(text));
+                    continue;
+                }
+            };
             let added = self.add_initiator(prepared.config, store, options);
             let added = added.map_err(|error| fail(error.to_string()))?;
             self.keep_log(added, log);
             sessions.push((session.line, added));
+        }
+        configured.unopened.sort_by_key(|error| error.line);
+        if let (true, false, Some(error)) =
+            (sessions.is_empty(), has_template, configured.unopened.first())
+        {
+            return Err(error.clone());
         }
         sessions.sort_by_key(|(line, _)| *line);
         configured.sessions = sessions.into_iter().map(|(_, key)| key).collect();
@@ -142,6 +175,11 @@ impl<A: Application> Engine<A> {
             self.sessions_mut().keep_log(key, log);
         }
     }
+}
+
+fn note_unopened(id: &SessionId, text: &str, until: &str) {
+    let session = id.to_string();
+    tracing::error!(target: "tickwire::fix", session, "{text}; {until}, the other sessions run");
 }
 
 /// Opens a store, and logs an incomplete last commit of its journal.
@@ -203,6 +241,14 @@ impl Prepared {
         Ok((Box::new(open_store(options)?), log))
     }
 
+    /// Returns the state of this session's own journal; `None` if it has none.
+    fn journal_state(&self) -> Option<JournalState> {
+        let folder = self.store_folder.as_ref()?;
+        let path = folder.join(format!("{}.journal", self.config.id.file_name()));
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    }
+
     /// Opens the message log of a session, if it is enabled.
     fn open_log(&self, id: &SessionId) -> Result<Option<MessageLog>, String> {
         let Some(folder) = &self.log_folder else { return Ok(None) };
@@ -222,19 +268,88 @@ impl Prepared {
     }
 }
 
-/// Returns the template function for unknown counterparties. A section that names the counterparty
-/// takes precedence over one with `*`.
-fn template(mut templates: Vec<Prepared>) -> Template {
-    templates.sort_by_key(|prepared| {
-        let id = &prepared.config.id;
+/// An acceptor session whose store or message log could not be opened.
+#[derive(Clone)]
+struct Unopened {
+    prepared: Prepared,
+    failed: Arc<Mutex<Failed>>,
+}
+
+/// The last attempt to open a session.
+struct Failed {
+    text: String,
+    tried: Instant,
+    journal: Option<JournalState>,
+}
+
+/// Length and time of the last change of a journal.
+type JournalState = (u64, SystemTime);
+
+impl Unopened {
+    fn new(prepared: Prepared, text: String) -> Self {
+        let journal = prepared.journal_state();
+        let failed = Failed { text, tried: Instant::now(), journal };
+        Self { prepared, failed: Arc::new(Mutex::new(failed)) }
+    }
+
+    /// Tries again if the journal has changed or the last attempt is [`RETRY`] ago. Reading a long
+    /// journal takes a second, in which no other session runs.
+    fn open(&self) -> Result<(BoxStore, Option<MessageLog>), String> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let journal = self.prepared.journal_state();
+        if failed.journal == journal && failed.tried.elapsed() < RETRY {
+            return Err(failed.text.clone());
+        }
+        let opened = self.prepared.open(&self.prepared.config.id);
+        opened.inspect_err(|text| {
+            *failed = Failed { text: text.clone(), tried: Instant::now(), journal };
+        })
+    }
+}
+
+/// A session that a Logon creates.
+enum Offer {
+    /// Of any counterparty that fits.
+    Template(Prepared),
+    /// Of one counterparty.
+    Unopened(Unopened),
+}
+
+impl Offer {
+    const fn prepared(&self) -> &Prepared {
+        match self {
+            Self::Template(prepared) | Self::Unopened(Unopened { prepared, .. }) => prepared,
+        }
+    }
+
+    /// The session for the id of a Logon.
+    fn session(&self, id: &SessionId) -> TemplateSession {
+        let Prepared { config, access, .. } = self.prepared().clone();
+        match self {
+            Self::Template(prepared) => {
+                let (prepared, id) = (prepared.clone(), id.clone());
+                let config = Config { id: id.clone(), ..config };
+                TemplateSession { config, access, open: Box::new(move || prepared.open(&id)) }
+            }
+            Self::Unopened(unopened) => {
+                let unopened = unopened.clone();
+                TemplateSession { config, access, open: Box::new(move || unopened.open()) }
+            }
+        }
+    }
+}
+
+/// Returns the template function for counterparties without an open session. A section that names
+/// the counterparty takes precedence over one with `*`.
+fn template(mut offers: Vec<Offer>) -> Template {
+    offers.sort_by_key(|offer| {
+        let id = &offer.prepared().config.id;
         let is_any = |comp_id: &str| comp_id == "*";
         (is_any(&id.target_comp_id), is_any(&id.sender_comp_id))
     });
     Box::new(move |id: &SessionId| {
-        let prepared = templates.iter().find(|prepared| prepared.fits(id))?.clone();
-        let config = Config { id: id.clone(), ..prepared.config.clone() };
-        let (access, id) = (prepared.access.clone(), id.clone());
-        Some(TemplateSession { config, access, open: Box::new(move || prepared.open(&id)) })
+        let offer = offers.iter().find(|offer| offer.prepared().fits(id))?;
+        Some(offer.session(id))
     })
 }
 

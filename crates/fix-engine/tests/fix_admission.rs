@@ -15,7 +15,7 @@ use tickwire_fix_engine::{
     SessionKey, Sessions, TemplateSession,
 };
 use tickwire_fix_session::settings::Settings;
-use tickwire_fix_session::{Fsync, MemoryStore, Refusal, SessionId, Store};
+use tickwire_fix_session::{Fsync, MemoryStore, Refusal, SessionId, Store, cut_store};
 use tickwire_host::clock::unix_ns;
 
 /// Returns a message from `sender` to `A`.
@@ -586,4 +586,66 @@ fn a_settings_file_may_want_a_password() {
     assert!(seen.is_closed && seen.text.is_empty(), "{}", seen.text);
     assert_eq!((acceptor.refusals(Refusal::Credentials), numbers(&acceptor, key)), (1, (1, 1)));
     assert!(!attempt(&mut acceptor, address, &logon("I", "right")).is_closed);
+}
+
+/// An acceptor's settings with a session per counterparty and journals in `store`.
+fn stored(store: &std::path::Path, names: &[&str]) -> Settings {
+    let base = "ConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\nUseDataDictionary=N\n\
+                SocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n";
+    let sessions: String =
+        names.iter().map(|name| format!("[SESSION]\nTargetCompID={name}\n")).collect();
+    let text = format!("[DEFAULT]\n{base}FileStorePath={}\n{sessions}", store.display());
+    Settings::parse(&text).expect("well written")
+}
+
+#[test]
+fn a_damaged_journal_refuses_its_session_alone_until_it_is_repaired() {
+    let folder = Folder::new("damaged");
+    let store = folder.path("store");
+    let journal = store.join("FIX.4.4-A-ONE.journal");
+    let settings = stored(&store, &["ONE", "TWO"]);
+    let again = |name: &str| message("A", name, 1, &[(98, "0"), (108, "30"), (141, "Y")]);
+    let mut acceptor = engine();
+    let address = acceptor.configure(&settings, Fsync::None).expect("set up").addresses[0];
+    for name in ["ONE", "TWO"] {
+        assert!(!attempt(&mut acceptor, address, &again(name)).is_closed);
+    }
+    drop(acceptor);
+    let mut bytes = std::fs::read(&journal).expect("a journal");
+    bytes[40] ^= 4;
+    std::fs::write(&journal, &bytes).expect("written");
+
+    let mut acceptor = engine();
+    let configured = acceptor.configure(&settings, Fsync::None).expect("set up");
+    let (address, told) = (configured.addresses[0], configured.unopened[0].to_string());
+    assert_eq!((configured.sessions.len(), configured.unopened.len()), (1, 1));
+    let line = settings.sessions[0].line;
+    assert!(told.starts_with(&format!("session of line {line}: ")), "{told}");
+    for wanted in ["FIX.4.4-A-ONE.journal", "damaged from offset 24", "tickwire fix store cut"] {
+        assert!(told.contains(wanted), "{told}");
+    }
+    assert!(!attempt(&mut acceptor, address, &again("TWO")).is_closed);
+    for _ in 0..2 {
+        assert!(attempt(&mut acceptor, address, &again("ONE")).is_closed);
+    }
+    assert_eq!(acceptor.refusals(Refusal::Store), 2);
+    let (_, refusal, text) = acceptor.application().refused.last().expect("refused");
+    assert_eq!(*refusal, Refusal::Store);
+    assert!(text.contains("damaged from offset 24"), "{text}");
+
+    cut_store(&journal).expect("cut").expect("something");
+    assert!(!attempt(&mut acceptor, address, &again("ONE")).is_closed);
+}
+
+#[test]
+fn an_acceptor_without_a_store_that_opens_is_an_error() {
+    let folder = Folder::new("all-damaged");
+    let store = folder.path("store");
+    std::fs::create_dir(&store).expect("made");
+    std::fs::write(store.join("FIX.4.4-A-ONE.journal"), "x").expect("written");
+    let settings = stored(&store, &["ONE"]);
+    let error = engine().configure(&settings, Fsync::None).expect_err("nothing to serve");
+    assert_eq!(error.line, settings.sessions[0].line);
+    let two = stored(&store, &["ONE", "TWO"]);
+    assert_eq!(engine().configure(&two, Fsync::None).expect("set up").unopened.len(), 1);
 }

@@ -479,7 +479,12 @@ impl Engine {
             waiting: Mutex::new(Some(sender)),
             receiver: Mutex::new(Some(receiver)),
             addresses: addresses.map(|at| (at.ip().to_string(), at.port())).collect(),
-            warnings: settings.warnings.iter().map(ToString::to_string).collect(),
+            warnings: settings
+                .warnings
+                .iter()
+                .map(ToString::to_string)
+                .chain(configured.unopened.iter().map(ToString::to_string))
+                .collect(),
         })
     }
 
@@ -489,7 +494,7 @@ impl Engine {
         self.addresses.clone()
     }
 
-    /// Unknown keys of the settings.
+    /// Unknown keys of the settings, and sessions whose store cannot be opened.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()

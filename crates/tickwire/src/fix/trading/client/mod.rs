@@ -119,6 +119,9 @@ pub fn run(args: &ClientArgs) -> Result<Outcome, Failure> {
         Some(path) => {
             let (configured, dialect) =
                 args.session.configure(&mut engine, path, Role::Initiator)?;
+            if let Some(error) = configured.unopened.first() {
+                return Err(Failure::Usage(format!("{}: {error}", path.display())));
+            }
             let none = || Failure::Usage(format!("{}: no initiator", path.display()));
             (configured.sessions.first().copied().ok_or_else(none)?, dialect)
         }
