@@ -30,7 +30,8 @@ export function summaryTable(app, noun, heads, cells, isTroubled) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `All ${noun}` }, rows));
   let all = [];
   const toggle = (name) => {
-    const open = app.opened();
+    // The address may name some twice, or some that do not exist.
+    const open = [...new Set(app.opened())].filter((name) => all.some((item) => item.name === name));
     // With one card too many, the one that was opened first closes.
     app.setOpened(open.includes(name) ? open.filter((other) => other !== name) : [...open, name].slice(-FEW));
   };

@@ -298,8 +298,9 @@ impl Shared {
         let now_ns = monotonic_ns();
         let (summaries, channels): (Vec<_>, Vec<_>) = {
             let all = self.channels();
-            let is_wanted =
-                |channel: &&Channel| query.has_channel(&channel.description.name, all.len());
+            let names = all.iter().map(|channel| &*channel.description.name);
+            let detailed = query.detailed_channels(names);
+            let is_wanted = |of: &&Channel| detailed.contains(&*of.description.name);
             let details = all.iter().filter(is_wanted).map(|channel| channel.state(now_ns));
             (all.iter().map(|channel| channel.summary(now_ns)).collect(), details.collect())
         };

@@ -1,5 +1,7 @@
 //! Summaries of channels and sessions, for processes with too many to show in detail.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -136,26 +138,41 @@ impl SummaryQuery {
                 "session" => &mut query.sessions,
                 _ => continue,
             };
-            if names.len() < DETAILS_MAX {
-                names.push(name);
-            }
+            names.push(name);
         }
         query
     }
 
-    /// Returns whether the details of one of `count` channels are wanted: if there are few, those of all are.
-    pub(crate) fn has_channel(&self, name: &str, count: usize) -> bool {
-        count <= DETAILS_MAX || self.channels.iter().any(|wanted| wanted == name)
+    /// Returns which of these channels have details.
+    pub(crate) fn detailed_channels<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> HashSet<&'n str> {
+        detailed(&self.channels, names)
     }
 
-    /// Removes the sessions whose details are not wanted.
+    /// Removes the sessions without details.
     pub(crate) fn retain_sessions(&self, fix: &mut Value) {
+        let name = |session: &Value| session["name"].as_str().unwrap_or_default().to_owned();
         let Some(sessions) = fix["sessions"].as_array_mut() else { return };
-        if sessions.len() > DETAILS_MAX {
-            let is_wanted = |session: &Value| {
-                self.sessions.iter().any(|name| session["name"].as_str() == Some(name.as_str()))
-            };
-            sessions.retain(is_wanted);
-        }
+        let names: Vec<String> = sessions.iter().map(name).collect();
+        let detailed = detailed(&self.sessions, names.iter().map(String::as_str));
+        sessions.retain(|session| session["name"].as_str().is_some_and(|of| detailed.contains(of)));
     }
+}
+
+/// Returns which of the existing `names` have details: all of few; of many, the first [`DETAILS_MAX`] that are wanted.
+fn detailed<'n>(wanted: &[String], names: impl Iterator<Item = &'n str>) -> HashSet<&'n str> {
+    let names: HashSet<&str> = names.collect();
+    if names.len() <= DETAILS_MAX {
+        return names;
+    }
+    let mut detailed = HashSet::new();
+    for name in wanted {
+        if detailed.len() == DETAILS_MAX {
+            break;
+        }
+        detailed.extend(names.get(name.as_str()).copied());
+    }
+    detailed
 }

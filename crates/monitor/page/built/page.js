@@ -1255,7 +1255,7 @@ function summaryTable(app2, noun, heads, cells3, isTroubled2) {
   );
   let all = [];
   const toggle = (name) => {
-    const open2 = app2.opened();
+    const open2 = [...new Set(app2.opened())].filter((name2) => all.some((item) => item.name === name2));
     app2.setOpened(open2.includes(name) ? open2.filter((other) => other !== name) : [...open2, name].slice(-FEW));
   };
   const row3 = ({ name }) => {

@@ -93,6 +93,21 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
 }
 
 #[test]
+fn unknown_and_repeated_names_take_no_place_of_details() {
+    let (_feeds, served) = process(5, 5);
+    let address = served.server.address();
+    let unknown: String =
+        (0..100).map(|at| format!("channel=gone-{at}&session=gone-{at}&")).collect();
+    let repeated = "channel=channel-2&session=FIX.4.4-EXCHANGE-CLIENT2&".repeat(5);
+    let last = "channel=channel-4&session=FIX.4.4-EXCHANGE-CLIENT4";
+    let state =
+        get(address, &format!("/api/v1/summary?{unknown}{repeated}{last}")).json()["state"].take();
+    assert_eq!(names(&state["channels"]), ["channel-2", "channel-4"]);
+    let sessions = ["FIX.4.4-EXCHANGE-CLIENT2", "FIX.4.4-EXCHANGE-CLIENT4"];
+    assert_eq!(names(&state["fix"]["sessions"]), sessions);
+}
+
+#[test]
 fn a_channel_in_short_has_the_losses_of_its_lines_and_its_gaps() {
     let (mut feeds, served) = process(1, 0);
     let address = served.server.address();
