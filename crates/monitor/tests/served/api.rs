@@ -92,6 +92,28 @@ fn the_document_has_the_routes() {
     assert_eq!(described, routes);
 }
 
+/// Returns the parameters of the GET request of a path that are described as arrays.
+fn repeated_parameters<'d>(document: &'d Value, path: &str) -> Vec<&'d str> {
+    let all = document["paths"][path]["get"]["parameters"].as_array().unwrap();
+    let is_array = |of: &&Value| of["schema"]["type"] == "array" && of["explode"] == true;
+    all.iter().filter(is_array).map(|of| of["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn parameters_that_may_be_repeated_are_described_as_arrays() {
+    let document = document();
+    for path in ["/api/v1/summary", "/api/v1/stream"] {
+        assert_eq!(repeated_parameters(&document, path), ["channel", "session"], "{path}");
+    }
+    // Each parameter of a summary is one of its stream, with the same type.
+    let parameters = |path: &str| document["paths"][path]["get"]["parameters"].as_array().unwrap();
+    for of_summary in parameters("/api/v1/summary") {
+        let mut of_stream = parameters("/api/v1/stream").iter();
+        let same = of_stream.find(|of| of["name"] == of_summary["name"]).unwrap();
+        assert_eq!(same["schema"], of_summary["schema"], "{of_summary}");
+    }
+}
+
 #[test]
 fn answers_are_as_the_document_says() {
     let (mut feed, served) = feed();
