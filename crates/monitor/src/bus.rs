@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use crate::rates::Rates;
+use crate::words::counted;
 
 /// A thread that has not published for this long is shown as stalled, in nanoseconds. A write may wait for a
 /// subscriber.
@@ -202,11 +203,13 @@ pub(crate) fn not_ready(bus: &BusState) -> Vec<String> {
     }
     let gone = bus.publishers.iter().filter(|publisher| publisher.standing == "gone").count();
     if gone > 0 {
-        reasons.push(format!("{name}: {gone} publishers disappeared without ending the topic"));
+        let publishers = counted(gone as u64, "publisher", "publishers");
+        reasons.push(format!("{name}: {publishers} disappeared without ending the topic"));
     }
     let lost: u64 = bus.publishers.iter().filter_map(|publisher| publisher.lost_samples).sum();
     if lost > 0 {
-        reasons.push(format!("{name}: {lost} samples are lost"));
+        let samples = counted(lost, "sample is", "samples are");
+        reasons.push(format!("{name}: {samples} lost"));
     }
     reasons
 }
@@ -258,6 +261,10 @@ mod tests {
             duplicate_samples: 0,
         };
         tap.publish(1, BusFacts { publishers: vec![publisher], ..facts(9, 1) });
-        assert_eq!(not_ready(&tap.state(1)).len(), 2);
+        let wanted = [
+            "subscriber: 1 publisher disappeared without ending the topic",
+            "subscriber: 3 samples are lost",
+        ];
+        assert_eq!(not_ready(&tap.state(1)), wanted);
     }
 }

@@ -29,6 +29,7 @@ use crate::state::{
 };
 use crate::summary::{ChannelSummary, LineSummary};
 use crate::wishes::Wishes;
+use crate::words::counted;
 
 /// Most items taken from the queue at once, so that other channels do not have to wait.
 const TAKEN_MAX: usize = 4096;
@@ -705,7 +706,9 @@ pub(crate) fn not_ready(name: &str, status: &str, stale_books: u64) -> Option<St
         "waiting" => Some(format!("{name}: no packet has come")),
         "stalled" => Some(format!("{name}: its handler does not run")),
         "silent" => Some(format!("{name}: all lines are silent")),
-        _ if stale_books > 0 => Some(format!("{name}: {stale_books} books are stale")),
+        _ if stale_books > 0 => {
+            Some(format!("{name}: {}", counted(stale_books, "book is stale", "books are stale")))
+        }
         _ => None,
     }
 }
@@ -752,6 +755,14 @@ mod tests {
             stale: Vec::new(),
             names: Vec::new(),
         })
+    }
+
+    #[test]
+    fn the_reason_counts_stale_books() {
+        let reason = |stale| not_ready("feed", "live", stale);
+        assert_eq!(reason(0), None);
+        assert_eq!(reason(1).as_deref(), Some("feed: 1 book is stale"));
+        assert_eq!(reason(2).as_deref(), Some("feed: 2 books are stale"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use tickwire_fast::{CompileOptions, DecoderOptions, Engine, Limits, Program, Tem
 use tickwire_feed::capture::{CaptureOptions, CaptureReader};
 use tickwire_feed::framing::{Framing, ResetPolicy};
 
+use crate::words::counted;
+
 /// Most explained messages of a packet.
 const MESSAGES_MAX: u64 = 64;
 /// Most parts of an explanation.
@@ -179,7 +181,8 @@ impl Explaining {
         explanation.remark = match used {
             Some(used) => Some(format!(
                 "This feed keeps dictionaries from packet to packet. Entries before the packet are those that the \
-                 {used} packets before it left, from a reset on."
+                 {} before it left, from a reset on.",
+                counted(used as u64, "packet", "packets")
             )),
             // The packet itself resets the dictionaries.
             None if explanation.is_right => None,
@@ -243,7 +246,7 @@ impl Explaining {
         let Ok(is_right) = explainer.packet(channel, bytes, &mut left, &mut take);
         explanation.is_right = is_right;
         if omitted > 0 {
-            let text = format!("and {omitted} more parts");
+            let text = format!("and {}", counted(omitted, "more part", "more parts"));
             explanation.parts.push(PartState::Wrong { text });
         }
         explanation

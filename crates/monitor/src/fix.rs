@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::words::counted;
+
 /// Most sessions that are named as reasons.
 const NAMED_MAX: usize = 16;
 
@@ -15,7 +17,8 @@ pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
     let more = reasons.len().saturating_sub(NAMED_MAX);
     if more > 0 {
         reasons.truncate(NAMED_MAX);
-        reasons.push(format!("{more} more FIX sessions are not logged on"));
+        let (one, others) = ("more FIX session is", "more FIX sessions are");
+        reasons.push(format!("{} not logged on", counted(more as u64, one, others)));
     }
     reasons
 }
@@ -53,8 +56,12 @@ mod tests {
     #[test]
     fn reasons_are_bounded() {
         let one = json!({"name": "A", "state": "disconnected", "enabled": true});
-        let reasons = not_ready(&json!({"sessions": vec![one; 100]}));
-        assert_eq!(reasons.len(), NAMED_MAX + 1);
-        assert_eq!(reasons[NAMED_MAX], "84 more FIX sessions are not logged on");
+        for (count, last) in [
+            (100, "84 more FIX sessions are not logged on"),
+            (NAMED_MAX + 1, "1 more FIX session is not logged on"),
+        ] {
+            let reasons = not_ready(&json!({"sessions": vec![one.clone(); count]}));
+            assert_eq!((reasons.len(), &*reasons[NAMED_MAX]), (NAMED_MAX + 1, last));
+        }
     }
 }

@@ -58,6 +58,7 @@ mod stream;
 mod summary;
 mod tap;
 mod wishes;
+mod words;
 mod workshop;
 
 pub use activity::{BusSecond, SessionSecond, TopicSecond};

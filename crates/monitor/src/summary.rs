@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::fix;
 use crate::state::{LineState, State};
+use crate::words::counted;
 
 /// Most channels, and most sessions, with details in one summary.
 pub(crate) const DETAILS_MAX: usize = 4;
@@ -65,8 +66,8 @@ impl ChannelSummary {
         let counts =
             [(self.recent_gaps, "gap"), (self.recent_failed_packets, "undecodable packet")];
         for (count, noun) in counts.into_iter().filter(|(count, _)| *count > 0) {
-            let plural = if count == 1 { "" } else { "s" };
-            warnings.push(format!("{name}: {count} {noun}{plural} in the last minute"));
+            let counted = counted(count, noun, &format!("{noun}s"));
+            warnings.push(format!("{name}: {counted} in the last minute"));
         }
         warnings
     }

@@ -16,6 +16,11 @@ pub(crate) fn count(value: &Value) -> String {
     out
 }
 
+/// Returns a count with its noun, which takes an s unless the count is 1.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Formats a rate, with one decimal place below 100 and none from there on.
 pub(crate) fn rate(value: &Value) -> String {
     match value.as_f64() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{level, nothing, quiet};
 use crate::app::{App, View};
-use crate::fields::{clock, list, ns, text};
+use crate::fields::{clock, counted, list, ns, text};
 
 /// Time that a time line covers.
 const TIME_LINE_MS: u64 = 600_000;
@@ -65,7 +65,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
                 return nothing(frame, area, "This process has no FIX sessions.");
             };
             let marks = list(&session["events"]).iter().map(of_event).collect::<Vec<_>>();
-            let title = format!("last 10 minutes of {subject}: {} events", marks.len());
+            let title = format!("last 10 minutes of {subject}: {}", counted(marks.len(), "event"));
             time_line(title, &marks, EVENTS, now_ms, frame, area);
         }
         View::Feed | View::Books | View::Packets => {
@@ -75,7 +75,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             let marks = list(&channel["gaps"]).iter().map(of_gap).collect::<Vec<_>>();
             let rows = [Constraint::Length(TIME_LINE_ROWS + 1), Constraint::Fill(1)];
             let [top, maps] = Layout::vertical(rows).areas(area);
-            let title = format!("last 10 minutes of {subject}: {} gaps", marks.len());
+            let title = format!("last 10 minutes of {subject}: {}", counted(marks.len(), "gap"));
             time_line(title, &marks, GAPS, now_ms, frame, top);
             heat_maps(app, frame, maps);
         }

@@ -27,7 +27,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let line = Line::from_iter([
         Span::raw(format!("{} over {}: ", text(&bus["role"]), text(&bus["transport"]))),
         Span::styled(words(&bus["status"]), level(&text(&bus["status"]))),
-        Span::raw(format!("  {} late joiners, {}", count(&bus["late_joiners"]), counts.join(", "))),
+        Span::raw(format!("  late joiners {}, {}", count(&bus["late_joiners"]), counts.join(", "))),
     ]);
     frame.render_widget(Paragraph::new(line), summary);
     let topic = |topic: &Value| {
