@@ -251,6 +251,21 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("a stale book tells since when it is stale", async () => {
+    const [atMs, shown] = [new Date(2024, 2, 5, 8, 1, 2, 345).getTime(), "08:01:02.345"];
+    const best = (status, since) => ({ instrument: 0, name: "ES", status, bid: null, offer: null, changed_ms: 5, stale_since_ms: since });
+    const shows = (of, why) => { api.books = { channel: "feed", instruments: 1, matching: 1, is_ready: true, books: [of], ladders: [{ ...of, stale_text: why, kind: "outright", spread: null, bids: [], offers: [], trades: [] }] }; };
+    shows(best("rpt_seq_gap", atMs), "updates were lost");
+    const page = await open("/#books");
+    await page.waitForSelector(`[data-book] >> text=stale since ${shown}: updates were lost`);
+    await page.waitForSelector(`tr[data-instrument] >> text=since ${shown.slice(0, 8)}`);
+    await page.waitForSelector("text=1 to 1 of 1 instrument");
+    shows(best("fresh", null), null);
+    await page.waitForSelector("tr[data-instrument] >> text=fresh");
+    assert.equal(await page.locator("text=/since/").count(), 0);
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("books and packets of another channel have its names and rows, though its numbers are the same", async () => {
     api.state = state({ channels: [channel({ name: "north" }), channel({ name: "south" })] });
     const best = (channel) => ({ instrument: 0, name: `first of ${channel}`, status: "fresh", bid: null, offer: null, changed_ms: 5 });
@@ -304,7 +319,7 @@ try {
     const page = await open();
     const line = page.locator("[data-channel=south] canvas.time");
     await line.scrollIntoViewIfNeeded();
-    await page.waitForFunction(() => document.querySelector("[data-channel=south] canvas.time").getAttribute("aria-label")?.includes("1 gaps"));
+    await page.waitForFunction(() => document.querySelector("[data-channel=south] canvas.time").getAttribute("aria-label")?.includes("1 gap, 1 open"));
     await page.evaluate(() => {
       Element.prototype.scrollIntoView = function () { window.scrolledTo = this.closest("[data-channel]").dataset.channel; };
     });

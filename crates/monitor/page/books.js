@@ -47,8 +47,10 @@ function ladder(close) {
       text(badge, isFresh ? "fresh" : `stale: ${format.words(book.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element, isFresh ? "panel book" : "panel book stale warn");
-      text(why, book.stale_text ?? "");
-      why.hidden = !book.stale_text;
+      const reasons = [book.stale_since_ms && `stale since ${format.clock(book.stale_since_ms)}`, book.stale_text].filter(Boolean);
+      text(why, reasons.join(": "));
+      why.title = book.stale_since_ms ? new Date(book.stale_since_ms).toString() : "";
+      why.hidden = !reasons.length;
       text(spread, book.spread == null ? "no spread" : `spread ${book.spread}`);
       const largest = Math.max(1e-12, ...[...book.bids, ...book.offers].map((level) => Number(level.size)));
       const side = (parent, levels, name) => {
@@ -59,10 +61,10 @@ function ladder(close) {
       side(offers, book.offers, "offer");
       side(bids, book.bids, "bid");
       depth(chart, book.bids, book.offers);
-      chart.setAttribute("aria-label", `Depth of ${book.name}: ${book.bids.length} bids, ${book.offers.length} offers`);
+      chart.setAttribute("aria-label", `Depth of ${book.name}: ${format.counted(book.bids.length, "bid")}, ${format.counted(book.offers.length, "offer")}`);
       trades.hidden = book.trades.length === 0;
       more.hidden = book.trades.length <= TRADES_SHOWN;
-      text(more, isLong ? "fewer trades" : `${book.trades.length - TRADES_SHOWN} more trades`);
+      text(more, isLong ? "fewer trades" : format.counted(book.trades.length - TRADES_SHOWN, "more trade"));
       keyed(trades.body, isLong ? book.trades : book.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) =>
         h("tr", {}, h("td", { class: "mono" }, format.clock(trade.at_ms)),
           h("td", { class: "num mono" }, trade.price ?? "–"), h("td", { class: "num mono" }, trade.size ?? "–"),
@@ -129,7 +131,7 @@ export function booksView(root, app, [wantedChannel] = []) {
     const last = Math.min(books.matching, shown.offset + books.books.length);
     text(summary, books.matching === 0
       ? `No instrument matches; ${format.count(books.instruments)} are known.`
-      : `${format.count(shown.offset + 1)} to ${format.count(last)} of ${format.count(books.matching)} instruments`);
+      : `${format.count(shown.offset + 1)} to ${format.count(last)} of ${format.counted(books.matching, "instrument")}`);
     back.disabled = shown.offset === 0;
     forth.disabled = last >= books.matching;
     // Each channel numbers its instruments from 0.
@@ -149,14 +151,17 @@ export function booksView(root, app, [wantedChannel] = []) {
   const instrument = (book) => {
     const name = h("button", { class: "link", type: "button" });
     const [bid, offer, state] = [h("td", { class: "num mono" }), h("td", { class: "num mono" }), h("span", { class: "tag" })];
+    const since = h("div", { class: "quiet since" });
     const element = h("tr", { "data-instrument": book.instrument, click: () => toggle(book.instrument) },
-      h("td", {}, name), bid, offer, h("td", {}, state));
+      h("td", {}, name), bid, offer, h("td", {}, state, since));
     element.update = (book) => {
       text(name, book.name);
       text(bid, book.bid?.price ?? "–");
       text(offer, book.offer?.price ?? "–");
       text(state, book.status === "fresh" ? "fresh" : format.words(book.status));
       className(state, book.status === "fresh" ? "tag good" : "tag bad");
+      text(since, book.stale_since_ms ? `since ${format.clock(book.stale_since_ms).slice(0, 8)}` : "");
+      since.title = book.stale_since_ms ? new Date(book.stale_since_ms).toString() : "";
     };
     return element;
   };

@@ -71,7 +71,7 @@ function line(state) {
     const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
     spark(chart, values, state.line);
     ofHistory(chart, `packets.${at}`, seconds.at(-1), SPARK_SECONDS);
-    chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
+    chart.setAttribute("aria-label", `Packets a second, the last ${format.counted(values.length, "second")}`);
   };
   return element;
 }
@@ -323,7 +323,7 @@ function channel(app) {
       none.hidden = state.gaps.length > 0;
       text(none, noGap(state));
       some.hidden = state.gaps.length === 0 || state.gaps.length >= state.declared_gaps;
-      text(some, `The last ${format.count(state.gaps.length)} of ${format.count(state.declared_gaps)} gaps`);
+      text(some, `The last ${format.count(state.gaps.length)} of ${format.counted(state.declared_gaps, "gap")}`);
       ofBooks.update(state.books);
       ofEvents.update(state.events, state.dropped_events);
       if (isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);

@@ -78,7 +78,7 @@ function timeline() {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colour("quiet");
     for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 60_000), height - 3);
-    canvas.setAttribute("aria-label", `${shown.length} events in the last 10 minutes`);
+    canvas.setAttribute("aria-label", `${format.counted(shown.length, "event")} in the last 10 minutes`);
   };
   return element;
 }
@@ -236,7 +236,7 @@ export function fixView(root, app) {
       all.update(app.sessions);
       keyed(list, shown(app, app.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count]) => count > 0);
-      text(refused, reasons.map(([reason, count]) => `${format.count(count)} connection${count === 1 ? "" : "s"} refused: ${format.words(reason)}`).join("; "));
+      text(refused, reasons.map(([reason, count]) => `${format.counted(count, "connection")} refused: ${format.words(reason)}`).join("; "));
     },
     close() {},
   };

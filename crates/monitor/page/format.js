@@ -6,6 +6,9 @@ const ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFr
 /** A count, with separators. */
 export const count = (number) => (number == null ? "–" : WHOLE.format(number));
 
+/** A count and its noun, which takes an s unless the count is 1. */
+export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
 /** A rate: whole from 100 on. */
 export const rate = (number) => (number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number));
 

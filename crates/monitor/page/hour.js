@@ -127,7 +127,7 @@ export function hourOfChannel(channel) {
     if (!seconds.length) return text(note, "No second is complete yet.");
     const gaps = seconds.flatMap(({ missing }, at) => (missing > 0 ? [at] : []));
     for (const chart of charts) chart.show(seconds, gaps);
-    text(note, `From ${format.clock(seconds[0].t * 1000)} to ${format.clock(seconds.at(-1).t * 1000)}, a point a second. ▼ ${format.count(gaps.length)} seconds with gaps.`);
+    text(note, `From ${format.clock(seconds[0].t * 1000)} to ${format.clock(seconds.at(-1).t * 1000)}, a point a second. ▼ ${format.counted(gaps.length, "second")} with gaps.`);
   };
   const fail = (error) => {
     failure.hidden = false;

@@ -90,7 +90,7 @@ export function explained(explanation) {
   const { hex } = explanation;
   const count = hex.length / 2;
   const rows = new Map();
-  const bytes = h("div", { class: "all-bytes", role: "img", "aria-label": `${count} bytes` });
+  const bytes = h("div", { class: "all-bytes", role: "img", "aria-label": format.counted(count, "byte") });
   const linked = link(bytes, rows);
   let kinds = [];
   const moreBytes = portions(bytes, count, BYTES_SHOWN, "bytes", (from, to) => {
@@ -116,7 +116,7 @@ export function explained(explanation) {
         return row;
       }));
     return h("section", {},
-      h("h3", {}, part.len == null ? `Message at ${part.offset}, cut short by an error` : `Message at ${part.offset}, ${part.len} bytes`),
+      h("h3", {}, part.len == null ? `Message at ${part.offset}, cut short by an error` : `Message at ${part.offset}, ${format.counted(part.len, "byte")}`),
       h("div", { class: "scroll tall-table", tabindex: "0", role: "region", "aria-label": `Message at ${part.offset}` }, lines),
       moreLines,
       part.omitted > 0 && h("p", { class: "quiet" }, `and ${part.omitted} more lines`),

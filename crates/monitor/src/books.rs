@@ -42,6 +42,9 @@ pub struct BestState {
     /// compares 256 of the books that are looked at every 100 ms: all within 100 ms up to 256 books, within 1.6 s for 4096. A change
     /// while nobody looked has the time of the next look.
     pub changed_ms: Option<u64>,
+    /// Time since which the book is stale, in milliseconds since 1970; `null` if it is fresh, or stale only until its transaction is
+    /// whole.
+    pub stale_since_ms: Option<u64>,
 }
 
 /// The top of a book.
@@ -198,6 +201,7 @@ impl Channel {
             bid: best(Side::Bid),
             offer: best(Side::Offer),
             changed_ms,
+            stale_since_ms: (status != "fresh").then(|| self.stale_since_ms(index)).flatten(),
         })
     }
 

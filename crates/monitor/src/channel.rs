@@ -608,7 +608,7 @@ impl Channel {
             name: self.name(instrument.index()),
             reason: reason.label(),
             text: reason.to_string(),
-            since_ms: self.staleness.since_ns(instrument.index()).map(|at_ns| self.at_ms(at_ns)),
+            since_ms: self.stale_since_ms(instrument.index()),
         };
         let recovery = &counts.recovery;
         BookCounts {
@@ -658,6 +658,11 @@ impl Channel {
     /// Returns the state of a book by the index of its instrument: 0 is fresh, otherwise 1 + the index of the reason.
     pub(crate) fn book_state(&self, index: usize) -> Option<u8> {
         self.counts.as_ref()?.states.get(index).copied()
+    }
+
+    /// Returns the time since which a book is stale, in milliseconds since 1970.
+    pub(crate) fn stale_since_ms(&self, index: usize) -> Option<u64> {
+        self.staleness.since_ns(index).map(|at_ns| self.at_ms(at_ns))
     }
 
     /// Returns the reason why a book is stale, as a sentence.

@@ -283,6 +283,7 @@ __export(format_exports, {
   bytes: () => bytes,
   clock: () => clock,
   count: () => count,
+  counted: () => counted,
   ns: () => ns,
   percent: () => percent,
   rate: () => rate,
@@ -292,6 +293,7 @@ __export(format_exports, {
 var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 var ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
 var count = (number) => number == null ? "–" : WHOLE.format(number);
+var counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 var rate = (number) => number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number);
 var percent = (number) => `${ONE.format(number)} %`;
 function scaled(value, units, base2) {
@@ -386,11 +388,11 @@ function histogram(canvas, counts, labels, marks, hue) {
   const [bottom, top] = [height - 18, 6 + 11 * marks.length];
   const highest = Math.max(1, ...counts);
   const bar = width / counts.length;
-  const scaled2 = (counted) => counted ? Math.log10(1 + counted) / Math.log10(1 + highest) : 0;
-  counts.forEach((counted, at) => {
-    const tall = counted ? Math.max(2, scaled2(counted) * (bottom - top)) : 0;
-    context.fillStyle = counted ? colour(hue) : colour("grid");
-    context.globalAlpha = counted ? 0.85 : 1;
+  const scaled2 = (counted2) => counted2 ? Math.log10(1 + counted2) / Math.log10(1 + highest) : 0;
+  counts.forEach((counted2, at) => {
+    const tall = counted2 ? Math.max(2, scaled2(counted2) * (bottom - top)) : 0;
+    context.fillStyle = counted2 ? colour(hue) : colour("grid");
+    context.globalAlpha = counted2 ? 0.85 : 1;
     context.fillRect(at * bar + 1, bottom - Math.max(tall, 1), bar - 2, Math.max(tall, 1));
   });
   context.globalAlpha = 1;
@@ -458,8 +460,8 @@ function heat(canvas, columns, labels, last) {
   canvas.at = (x, y) => {
     const index = columns.length - Math.ceil((width - x) / wide);
     const row3 = low + Math.floor((height - y) / tall);
-    const counted = columns[index]?.[row3];
-    return counted === void 0 ? "" : `${clock((last - (columns.length - 1 - index)) * 1e3)}, ${bucket(labels, row3)}: ${count(counted)}`;
+    const counted2 = columns[index]?.[row3];
+    return counted2 === void 0 ? "" : `${clock((last - (columns.length - 1 - index)) * 1e3)}, ${bucket(labels, row3)}: ${count(counted2)}`;
   };
   columns.forEach((column, index) => {
     const x = width - (columns.length - index) * wide;
@@ -569,8 +571,10 @@ function ladder(close) {
       text(badge, isFresh ? "fresh" : `stale: ${words(book2.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element2, isFresh ? "panel book" : "panel book stale warn");
-      text(why, book2.stale_text ?? "");
-      why.hidden = !book2.stale_text;
+      const reasons = [book2.stale_since_ms && `stale since ${clock(book2.stale_since_ms)}`, book2.stale_text].filter(Boolean);
+      text(why, reasons.join(": "));
+      why.title = book2.stale_since_ms ? new Date(book2.stale_since_ms).toString() : "";
+      why.hidden = !reasons.length;
       text(spread, book2.spread == null ? "no spread" : `spread ${book2.spread}`);
       const largest = Math.max(1e-12, ...[...book2.bids, ...book2.offers].map((level) => Number(level.size)));
       const side = (parent, levels, name2) => {
@@ -581,10 +585,10 @@ function ladder(close) {
       side(offers, book2.offers, "offer");
       side(bids, book2.bids, "bid");
       depth(chart, book2.bids, book2.offers);
-      chart.setAttribute("aria-label", `Depth of ${book2.name}: ${book2.bids.length} bids, ${book2.offers.length} offers`);
+      chart.setAttribute("aria-label", `Depth of ${book2.name}: ${counted(book2.bids.length, "bid")}, ${counted(book2.offers.length, "offer")}`);
       trades.hidden = book2.trades.length === 0;
       more.hidden = book2.trades.length <= TRADES_SHOWN;
-      text(more, isLong ? "fewer trades" : `${book2.trades.length - TRADES_SHOWN} more trades`);
+      text(more, isLong ? "fewer trades" : counted(book2.trades.length - TRADES_SHOWN, "more trade"));
       keyed(trades.body, isLong ? book2.trades : book2.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) => h(
         "tr",
         {},
@@ -682,7 +686,7 @@ function booksView(root2, app2, [wantedChannel] = []) {
   };
   const take2 = (books2) => {
     const last = Math.min(books2.matching, shown3.offset + books2.books.length);
-    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown3.offset + 1)} to ${count(last)} of ${count(books2.matching)} instruments`);
+    text(summary, books2.matching === 0 ? `No instrument matches; ${count(books2.instruments)} are known.` : `${count(shown3.offset + 1)} to ${count(last)} of ${counted(books2.matching, "instrument")}`);
     back.disabled = shown3.offset === 0;
     forth.disabled = last >= books2.matching;
     const key = (book) => `${books2.channel} ${book.instrument}`;
@@ -701,13 +705,14 @@ function booksView(root2, app2, [wantedChannel] = []) {
   const instrument = (book) => {
     const name = h("button", { class: "link", type: "button" });
     const [bid, offer, state] = [h("td", { class: "num mono" }), h("td", { class: "num mono" }), h("span", { class: "tag" })];
+    const since = h("div", { class: "quiet since" });
     const element2 = h(
       "tr",
       { "data-instrument": book.instrument, click: () => toggle(book.instrument) },
       h("td", {}, name),
       bid,
       offer,
-      h("td", {}, state)
+      h("td", {}, state, since)
     );
     element2.update = (book2) => {
       text(name, book2.name);
@@ -715,6 +720,8 @@ function booksView(root2, app2, [wantedChannel] = []) {
       text(offer, book2.offer?.price ?? "–");
       text(state, book2.status === "fresh" ? "fresh" : words(book2.status));
       className(state, book2.status === "fresh" ? "tag good" : "tag bad");
+      text(since, book2.stale_since_ms ? `since ${clock(book2.stale_since_ms).slice(0, 8)}` : "");
+      since.title = book2.stale_since_ms ? new Date(book2.stale_since_ms).toString() : "";
     };
     return element2;
   };
@@ -839,7 +846,7 @@ function hourOfChannel(channel2) {
     if (!seconds.length) return text(note, "No second is complete yet.");
     const gaps = seconds.flatMap(({ missing }, at) => missing > 0 ? [at] : []);
     for (const chart of charts) chart.show(seconds, gaps);
-    text(note, `From ${clock(seconds[0].t * 1e3)} to ${clock(seconds.at(-1).t * 1e3)}, a point a second. ▼ ${count(gaps.length)} seconds with gaps.`);
+    text(note, `From ${clock(seconds[0].t * 1e3)} to ${clock(seconds.at(-1).t * 1e3)}, a point a second. ▼ ${counted(gaps.length, "second")} with gaps.`);
   };
   const fail = (error) => {
     failure.hidden = false;
@@ -873,8 +880,8 @@ function linesOf(channels) {
     const down = of.filter(({ status }) => status !== "alive");
     const lost = Math.max(...of.map(({ lost_percent: percent2 }) => percent2 ?? 0));
     const withStatus = (status) => down.filter((line3) => line3.status === status).length;
-    const counted = (status) => of.length > 1 ? `${withStatus(status)} of ${of.length} ${words(status)}` : words(status);
-    const faults = [...new Set(down.map(({ status }) => status))].map(counted).join(", ");
+    const counted2 = (status) => of.length > 1 ? `${withStatus(status)} of ${of.length} ${words(status)}` : words(status);
+    const faults = [...new Set(down.map(({ status }) => status))].map(counted2).join(", ");
     return {
       letter,
       level: down.length ? "bad" : lost >= LOST_PERCENT_WARN ? "warn" : "good",
@@ -1080,8 +1087,8 @@ function busCard(bus) {
   element2.update = (bus2) => {
     text(badge, bus2.status);
     className(badge, `pill ${LEVELS2[bus2.status] ?? ""}`);
-    const counted = Object.entries(bus2.counts).map(([name, count3]) => ({ name, count: count3 }));
-    const shown3 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted] : counted;
+    const counted2 = Object.entries(bus2.counts).map(([name, count3]) => ({ name, count: count3 }));
+    const shown3 = isPublisher ? [{ name: "late_joiners", count: bus2.late_joiners }, ...counted2] : counted2;
     keyed(counts, shown3, ({ name }) => name, ({ name }) => {
       const item = figure("figure", words(name), `bus.${name}`);
       item.update = ({ count: count3 }) => item.set(count(count3), count3, count3 > 0 ? FAULTS[name] : void 0);
@@ -1121,8 +1128,8 @@ function latency(title2, name, buckets, hue) {
     element3.member = member;
     return element3;
   });
-  const counted = figure("stat", "measured", `${name}.count`);
-  counted.title = "Not every packet or message is measured";
+  const counted2 = figure("stat", "measured", `${name}.count`);
+  counted2.title = "Not every packet or message is measured";
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
   const read2 = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
@@ -1144,7 +1151,7 @@ function latency(title2, name, buckets, hue) {
     "section",
     { class: "panel", "data-latency": name },
     h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source2)),
-    h("dl", { class: "stats" }, quantiles, counted),
+    h("dl", { class: "stats" }, quantiles, counted2),
     bars,
     read2.bars,
     map,
@@ -1162,7 +1169,7 @@ function latency(title2, name, buckets, hue) {
     const shown3 = all[Math.max(0, source2.selectedIndex)];
     if (!shown3) return;
     for (const item of quantiles) item.set(ns(shown3[item.member]), shown3[item.member]);
-    counted.set(count(shown3.count), shown3.count);
+    counted2.set(count(shown3.count), shown3.count);
     if (!bounds.length || !isNewSecond) return;
     const labels = bounds.map((bound) => ns(bound).replace(/\.0+ /, " ").replace(/(\.\d)0 /, "$1 "));
     const marks = shown3.count ? [
@@ -1377,7 +1384,7 @@ function timeline(open2) {
       context.fillText(`-${ago < 120 && every < 60 ? `${ago} s` : `${ago / 60} min`}`, x(nowMs - ago * 1e3), height - 3);
     }
     const open_ = gaps.filter((gap) => gap.status !== "filled").length;
-    canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${gaps.length} gaps, ${open_} open`);
+    canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${counted(gaps.length, "gap")}, ${open_} open`);
   };
   return element2;
 }
@@ -1472,7 +1479,7 @@ function line2(state) {
     const values = seconds.slice(-SPARK_SECONDS).map((second) => second.packets[at]);
     spark(chart, values, state2.line);
     ofHistory(chart, `packets.${at}`, seconds.at(-1), SPARK_SECONDS);
-    chart.setAttribute("aria-label", `Packets a second, the last ${values.length} seconds`);
+    chart.setAttribute("aria-label", `Packets a second, the last ${counted(values.length, "second")}`);
   };
   return element2;
 }
@@ -1725,7 +1732,7 @@ function channel(app2) {
       none.hidden = state2.gaps.length > 0;
       text(none, noGap(state2));
       some.hidden = state2.gaps.length === 0 || state2.gaps.length >= state2.declared_gaps;
-      text(some, `The last ${count(state2.gaps.length)} of ${count(state2.declared_gaps)} gaps`);
+      text(some, `The last ${count(state2.gaps.length)} of ${counted(state2.declared_gaps, "gap")}`);
       ofBooks.update(state2.books);
       ofEvents.update(state2.events, state2.dropped_events);
       if (isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
@@ -1846,7 +1853,7 @@ function timeline2() {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = colour("quiet");
     for (let minutes = 8; minutes > 0; minutes -= 2) context.fillText(`-${minutes} min`, x(nowMs - minutes * 6e4), height - 3);
-    canvas.setAttribute("aria-label", `${shown3.length} events in the last 10 minutes`);
+    canvas.setAttribute("aria-label", `${counted(shown3.length, "event")} in the last 10 minutes`);
   };
   return element2;
 }
@@ -2021,7 +2028,7 @@ function fixView(root2, app2) {
       all.update(app2.sessions);
       keyed(list, shown2(app2, app2.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app2, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count3]) => count3 > 0);
-      text(refused, reasons.map(([reason, count3]) => `${count(count3)} connection${count3 === 1 ? "" : "s"} refused: ${words(reason)}`).join("; "));
+      text(refused, reasons.map(([reason, count3]) => `${counted(count3, "connection")} refused: ${words(reason)}`).join("; "));
     },
     close() {
     }
@@ -2099,7 +2106,7 @@ function explained(explanation) {
   const { hex } = explanation;
   const count3 = hex.length / 2;
   const rows = /* @__PURE__ */ new Map();
-  const bytes2 = h("div", { class: "all-bytes", role: "img", "aria-label": `${count3} bytes` });
+  const bytes2 = h("div", { class: "all-bytes", role: "img", "aria-label": counted(count3, "byte") });
   const linked = link(bytes2, rows);
   let kinds = [];
   const moreBytes = portions(bytes2, count3, BYTES_SHOWN, "bytes", (from, to) => {
@@ -2126,7 +2133,7 @@ function explained(explanation) {
     return h(
       "section",
       {},
-      h("h3", {}, part2.len == null ? `Message at ${part2.offset}, cut short by an error` : `Message at ${part2.offset}, ${part2.len} bytes`),
+      h("h3", {}, part2.len == null ? `Message at ${part2.offset}, cut short by an error` : `Message at ${part2.offset}, ${counted(part2.len, "byte")}`),
       h("div", { class: "scroll tall-table", tabindex: "0", role: "region", "aria-label": `Message at ${part2.offset}` }, lines),
       moreLines,
       part2.omitted > 0 && h("p", { class: "quiet" }, `and ${part2.omitted} more lines`),

@@ -131,10 +131,12 @@ fn a_look_after_a_pause_gets_no_old_book() {
         let event = first_event(address, "of=books&search=103");
         let book = &event["books"][0];
         assert_eq!(book["status"], "rpt_seq_gap", "{event:#}");
+        assert_eq!(book["stale_since_ms"], events[0]["at_ms"], "{event:#}");
         let list = get(address, "/api/v1/books?search=101&watch=0").json();
         let (best, ladder) = (&list["books"][0], &list["ladders"][0]);
         assert_eq!((&list["is_ready"], &best["status"]), (&true.into(), &"fresh".into()));
         assert_eq!(best["bid"]["price"], "51", "{list:#}");
+        assert!(best["stale_since_ms"].is_null(), "{list:#}");
         assert_eq!(ladder["bids"][0]["price"], "51", "{list:#}");
         let book = get(address, "/api/v1/books/1").json();
         assert_eq!(book["bid"]["price"], "51", "{book:#}");
