@@ -22,6 +22,8 @@ use crate::client::MonitorTarget;
 use crate::compression::compress;
 use crate::guard::{add_headers, check_site};
 use crate::requests::{build_of, openapi, refused};
+use crate::stream::EVENT_STREAM;
+use crate::unbuffered::unbuffered;
 use crate::{assets, errors};
 
 /// Most processes in a configuration file.
@@ -313,6 +315,9 @@ async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration:
         }
         Ok(answer) => {
             let (head, body) = answer.into_parts();
+            let is_stream =
+                head.headers.get(header::CONTENT_TYPE).is_some_and(|of| of == EVENT_STREAM);
+            let body = if is_stream { unbuffered(body.into_data_stream()) } else { body };
             let mut response = (head.status, body).into_response();
             for name in ANSWERED_HEADERS {
                 if let Some(value) = head.headers.get(&name) {

@@ -4,8 +4,8 @@
 //! events since the last publication, through a bounded queue, and it never waits. The [`Monitor`] reads the queue on a
 //! thread of its own, keeps an hour of history, and serves JSON, a stream of events and the page that shows them
 //! ([`Monitor::routes`]). It reads books from the handler's [board](tickwire_feed::board) without stopping the handler,
-//! and only once a client looks at them. A client that reads slowly gets the newest state when it is ready for more;
-//! nothing waits for it.
+//! and only once a client looks at them. A client that reads slowly misses states: after what its connection has buffered (some
+//! 20 KB beside its own buffers) it gets the newest one. Nothing waits for it.
 //!
 //! The API is described by `openapi.json` beside this crate's sources, served at `/api/v1/openapi.json`.
 //!
@@ -57,6 +57,7 @@ pub mod state;
 mod stream;
 mod summary;
 mod tap;
+mod unbuffered;
 mod wishes;
 mod words;
 mod workshop;

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use crate::compression::GzipStream;
 use crate::monitor::Shared;
 use crate::requests::StreamSubject;
+use crate::unbuffered::unbuffered;
 
 /// Least time between two events.
 const SPACING: Duration = Duration::from_millis(80);
@@ -26,6 +27,9 @@ const SPARING_BYTES: u32 = 100_000;
 const LASTS: Duration = Duration::from_secs(45);
 /// Time that a client waits before it reconnects, in milliseconds.
 const RETRY: Bytes = Bytes::from_static(b"retry: 250\n\n");
+
+/// Content type of a stream of events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// How fast events follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +91,9 @@ impl Streaming {
     }
 }
 
-/// Streams a subject as events: once at the start, then after each change of its data. The body is asked for more only when the
-/// connection has taken what was there, so that a client that reads slowly misses states and never gets old ones.
+/// Streams a subject as events: once at the start, then after each change of its data. An event is encoded only when the socket has
+/// taken the one before, and the socket holds few bytes that it has not sent (see `HttpServer`). So a client that reads slowly gets
+/// what its connection has buffered, then the newest state without those between.
 pub(crate) fn stream(
     shared: Arc<Shared>,
     subject: StreamSubject,
@@ -110,9 +115,8 @@ pub(crate) fn stream(
         }
     });
     let events = stream::once(ready(begin)).chain(events).map(Ok::<_, Infallible>);
-    let headers =
-        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    let mut response = (headers, Body::from_stream(events)).into_response();
+    let headers = [(header::CONTENT_TYPE, EVENT_STREAM), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, unbuffered(events)).into_response();
     if is_gzip {
         let coding = HeaderValue::from_static("gzip");
         response.headers_mut().insert(header::CONTENT_ENCODING, coding);

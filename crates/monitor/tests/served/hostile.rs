@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::common::{Feed, TEMPLATES, feed, get, get_with, message, post, send, serve, token};
+use flate2::bufread::GzDecoder;
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 use tickwire_feed::arbiter::Line;
@@ -183,17 +184,22 @@ fn stream(address: SocketAddr, of: &str) -> BufReader<TcpStream> {
     stream_over(TcpStream::connect(address).unwrap(), of)
 }
 
-/// As [`stream`], with the smallest receive buffer that the kernel allows.
-fn slow_stream(address: SocketAddr, of: &str) -> BufReader<TcpStream> {
+/// Connects with the smallest receive buffer that the kernel allows.
+fn slow_connection(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(1).unwrap();
     socket.connect(&address.into()).unwrap();
-    stream_over(socket.into(), of)
+    socket.into()
 }
 
-fn stream_over(mut stream: TcpStream, of: &str) -> BufReader<TcpStream> {
+fn stream_over(stream: TcpStream, of: &str) -> BufReader<TcpStream> {
+    answer_to(stream, &format!("GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+}
+
+/// Sends a request and returns a reader after the head of the answer.
+fn answer_to(mut stream: TcpStream, request: &str) -> BufReader<TcpStream> {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(stream, "GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     while line != "\r\n" {
@@ -215,21 +221,22 @@ fn next_event(reader: &mut impl BufRead) -> Value {
     }
 }
 
-/// Topics with long names, so that a state has almost 2 MiB.
-fn large_topics() -> BusDescription {
-    let topics = (0..8_000).map(|number| format!("{number:0150}")).collect();
+/// Topics with long names: a state has some 230 bytes for each.
+fn large_topics(count: usize) -> BusDescription {
+    let topics = (0..count).map(|number| format!("{number:0150}")).collect();
     BusDescription { role: BusRole::Publisher, transport: "shm".to_owned(), topics }
 }
 
 #[test]
 fn a_slow_reader_keeps_nobody_waiting_and_ends_at_the_newest_state() {
     let mut builder = MonitorBuilder::new("test", "0");
-    let tap = builder.set_bus(large_topics());
+    // A state has almost 2 MiB.
+    let tap = builder.set_bus(large_topics(8_000));
     let mut feed = Feed::new(&mut builder);
     let served = serve(builder, None);
     let address = served.server.address();
     tap.publish(monotonic_ns(), BusFacts::default());
-    let mut slow = slow_stream(address, "state");
+    let mut slow = stream_over(slow_connection(address), "state");
     let first = next_event(&mut slow)["version"].as_u64().unwrap();
     let (mut quick, mut longest) = (stream(address, "state"), Duration::ZERO);
     let mut quick_bytes = 0;
@@ -253,6 +260,38 @@ fn a_slow_reader_keeps_nobody_waiting_and_ends_at_the_newest_state() {
         (seen, events) = (version, events + 1);
     }
     assert!(events <= 10, "{events} events waited for the slow reader; the quick one got 20");
+}
+
+#[test]
+fn a_slow_reader_of_a_compressed_stream_gets_few_old_states() {
+    const EVENTS: usize = 40;
+    let mut builder = MonitorBuilder::new("test", "0");
+    // Compressed, a state has some 3 KB: all events would fit into the kernel's buffer of the connection.
+    let tap = builder.set_bus(large_topics(300));
+    let mut feed = Feed::new(&mut builder);
+    let served = serve(builder, None);
+    let address = served.server.address();
+    tap.publish(monotonic_ns(), BusFacts::default());
+    // HTTP/1.0: without chunks.
+    let request = "GET /api/v1/stream HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n";
+    let slow = answer_to(slow_connection(address), request);
+    let mut slow = BufReader::new(GzDecoder::new(slow));
+    let mut seen = next_event(&mut slow)["version"].as_u64().unwrap();
+    let mut quick = stream(address, "state");
+    for number in 0..EVENTS {
+        feed.receive(Line::A, number as u8 + 4, &message(1));
+        feed.publish();
+        next_event(&mut quick);
+    }
+    let newest = get(address, "/api/v1/state").json()["version"].as_u64().unwrap();
+    let mut events = 0;
+    while seen < newest {
+        let version = next_event(&mut slow)["version"].as_u64().unwrap();
+        assert!(version > seen);
+        (seen, events) = (version, events + 1);
+    }
+    println!("{events} of {EVENTS} events waited for the slow reader");
+    assert!(events <= EVENTS / 3, "{events} of {EVENTS} events waited for the slow reader");
 }
 
 #[test]

@@ -55,6 +55,10 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
 /// Send buffer of a connection. The kernel's would grow to megabytes for a slow client, who would then get events that are tens
 /// of seconds old.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
+/// Most bytes that a socket takes before it has sent them. The rest of its send buffer is for bytes on their way: a client on a slow
+/// link would otherwise get all that waits here before the newest event, and compressed events are small.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 16 << 10;
 /// Wait before accepting again when the process has no file descriptors left.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -98,7 +102,10 @@ impl HttpServer {
         let listener = TcpListener::bind(wanted).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         // The connections that it accepts inherit it.
-        SockRef::from(&listener).set_send_buffer_size(SEND_BUFFER_BYTES).map_err(failed)?;
+        let options = SockRef::from(&listener);
+        options.set_send_buffer_size(SEND_BUFFER_BYTES).map_err(failed)?;
+        #[cfg(target_os = "linux")]
+        options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let routes = match address.ip().is_loopback() {
             true => routes.layer(from_fn(host::check)),
