@@ -497,7 +497,7 @@ impl Channel {
             let lost = now.seq_nums.lost[at].saturating_sub(before.seq_nums.lost[at]);
             Some(LineSummary::new(line, lost, numbers))
         };
-        let stale_books = counts.states.iter().filter(|state| **state != 0).count() as u64;
+        let stale_books = stale_books(counts);
         let recent = self.history.seconds(SUMMARY_SECONDS);
         ChannelSummary {
             is_ready: not_ready(&name, status, stale_books).is_none(),
@@ -515,6 +515,17 @@ impl Channel {
                 .max()
                 .unwrap_or(0),
         }
+    }
+
+    /// Returns the status at `now_ns` of the handler's clock.
+    pub(crate) fn status(&self, now_ns: u64) -> &'static str {
+        self.counts.as_ref().map_or("waiting", |counts| self.lines(counts, now_ns).0)
+    }
+
+    /// Returns the reason why the channel is not ready at `now_ns` of the handler's clock.
+    pub(crate) fn not_ready(&self, now_ns: u64) -> Option<String> {
+        let stale_books = self.counts.as_deref().map_or(0, stale_books);
+        not_ready(&self.description.name, self.status(now_ns), stale_books)
     }
 
     /// Returns a gap as the state has it: with links to those of its packets that are still kept.
@@ -671,6 +682,11 @@ impl Channel {
         let (_, reason) = counts.stale.iter().find(|(known, _)| known.index() == index)?;
         Some(reason.to_string())
     }
+}
+
+/// Returns the number of stale books.
+fn stale_books(counts: &Counts) -> u64 {
+    counts.states.iter().filter(|state| **state != 0).count() as u64
 }
 
 /// Returns the sequence numbers that each line of the incremental feed has lost.

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 
 use crate::compression::blocks;
 use crate::requests::StreamSubject;
+use crate::stream::StreamPace;
 
 /// Most subjects that are kept. Beyond, one is encoded for each request.
 const FRAMES_MAX: usize = 64;
@@ -18,17 +19,19 @@ pub(crate) struct EncodedEvent {
     pub(crate) since: u64,
     /// The event with its name, its data and the empty line after it.
     pub(crate) event: Bytes,
+    /// How fast such events follow each other.
+    pub(crate) pace: StreamPace,
     json_at: usize,
     /// The event as blocks of a deflate stream, once a client has asked for it.
     compressed: Arc<OnceLock<Bytes>>,
 }
 
 impl EncodedEvent {
-    fn new(version: u64, name: &str, json: &str) -> Self {
+    fn new(version: u64, name: &str, (json, pace): &(String, StreamPace)) -> Self {
         let head = format!("event: {name}\ndata: ");
         let json_at = head.len();
         let event = [&head, json, "\n\n"].concat().into();
-        Self { since: version, event, json_at, compressed: Arc::default() }
+        Self { since: version, event, pace: *pace, json_at, compressed: Arc::default() }
     }
 
     /// Returns the event as [`blocks`] of a deflate stream, which are the same for all clients.
@@ -61,7 +64,7 @@ impl Frames {
         &mut self,
         subject: &Arc<StreamSubject>,
         version: u64,
-        encode: impl FnOnce() -> Option<String>,
+        encode: impl FnOnce() -> Option<(String, StreamPace)>,
     ) -> Option<EncodedEvent> {
         if let Some(known) = self.known.get_mut(subject) {
             if known.version != version {
@@ -90,20 +93,24 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn told(json: &str) -> Option<(String, StreamPace)> {
+        Some((json.to_owned(), StreamPace::Full))
+    }
+
     #[test]
     fn data_are_encoded_once_a_version_and_known_again() {
         let mut frames = Frames::default();
         let subject = Arc::new(StreamSubject::State);
-        let first = frames.of(&subject, 1, || Some("1".to_owned())).unwrap();
+        let first = frames.of(&subject, 1, || told("1")).unwrap();
         assert_eq!(
             (first.event.as_ref(), first.json().as_ref()),
             (&b"event: state\ndata: 1\n\n"[..], &b"1"[..])
         );
         let again = frames.of(&subject, 1, || panic!("encoded already")).unwrap();
         assert_eq!(again.since, 1);
-        let same = frames.of(&subject, 2, || Some("1".to_owned())).unwrap();
+        let same = frames.of(&subject, 2, || told("1")).unwrap();
         assert_eq!(same.since, 1, "nothing changed");
-        assert_eq!(frames.of(&subject, 3, || Some("3".to_owned())).unwrap().since, 3);
+        assert_eq!(frames.of(&subject, 3, || told("3")).unwrap().since, 3);
         assert!(frames.of(&subject, 4, || None).is_none());
     }
 
@@ -113,7 +120,7 @@ mod tests {
         for search in 0..10 * FRAMES_MAX as u64 {
             let query = serde_json::from_value(json!({"search": search.to_string()})).unwrap();
             let subject = Arc::new(StreamSubject::Books(query));
-            assert!(frames.of(&subject, search / 100, || Some(search.to_string())).is_some());
+            assert!(frames.of(&subject, search / 100, || told(&search.to_string())).is_some());
         }
         assert!(frames.known.len() <= FRAMES_MAX);
     }

@@ -16,7 +16,7 @@ use tickwire_telemetry::spans::SpanSink;
 use tokio::sync::watch;
 
 use crate::activity::Activity;
-use crate::bus::{self, BusDescription, BusTap};
+use crate::bus::{self, BusDescription, BusState, BusTap};
 use crate::channel::{Channel, ChannelDescription, not_ready};
 use crate::fix;
 use crate::frames::{EncodedEvent, Frames};
@@ -24,7 +24,7 @@ use crate::requests::StreamSubject;
 use crate::sender::SenderTap;
 use crate::sent_history::SentHistory;
 use crate::state::{ChannelState, Process, State};
-use crate::summary::{ChannelSummary, DETAILS_MAX, SessionSummary, StateSummary, SummaryQuery};
+use crate::summary::{ChannelSummary, SessionSummary, StateSummary, SummaryQuery};
 use crate::tap::Tap;
 use crate::wishes::{LOOKED_NS, Wishes};
 use crate::workshop::Workshop;
@@ -279,8 +279,7 @@ impl Shared {
         let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
         let reason = |of: &ChannelSummary| not_ready(&of.name, of.status, of.stale_books);
         let mut not_ready: Vec<String> = summaries.iter().filter_map(reason).collect();
-        not_ready.extend(bus.iter().flat_map(bus::not_ready));
-        not_ready.extend(fix.iter().flat_map(fix::not_ready));
+        not_ready.extend(not_ready_beside(bus.as_ref(), fix.as_ref()));
         let warnings = summaries.iter().flat_map(ChannelSummary::warnings).collect();
         State {
             version,
@@ -314,10 +313,34 @@ impl Shared {
         StateSummary { channels: summaries, sessions, state }
     }
 
-    /// Returns whether a summary leaves out the details of some channels or sessions.
-    pub(crate) fn has_many(&self) -> bool {
-        let sessions = self.fix.as_ref().map_or(0, |panel| sessions_of(&panel()).len());
-        self.channels().len().max(sessions) > DETAILS_MAX
+    /// Returns the process, without its readiness and uptime.
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Returns the reasons why the data cannot be trusted.
+    pub(crate) fn not_ready(&self) -> Vec<String> {
+        let now_ns = monotonic_ns();
+        let channels = self.channels();
+        let mut reasons: Vec<String> =
+            channels.iter().filter_map(|channel| channel.not_ready(now_ns)).collect();
+        drop(channels);
+        let bus = self.bus.as_ref().map(|bus| bus.state(now_ns));
+        let fix = self.fix.as_ref().map(|panel| panel());
+        reasons.extend(not_ready_beside(bus.as_ref(), fix.as_ref()));
+        reasons
+    }
+
+    /// Returns which threads of handlers and topics do not run.
+    pub(crate) fn stalled(&self) -> Vec<String> {
+        let now_ns = monotonic_ns();
+        let channels = self.channels();
+        let stalled = channels.iter().filter(|channel| channel.status(now_ns) == "stalled");
+        let reason = |of: &Channel| format!("{}: its handler does not run", of.description.name);
+        let mut reasons: Vec<String> = stalled.map(reason).collect();
+        drop(channels);
+        reasons.extend(self.bus.as_ref().and_then(|bus| bus::stall(&bus.state(now_ns))));
+        reasons
     }
 
     /// Returns the data of a subject at the current version, encoded once a version; `None` if there is no such channel.
@@ -334,6 +357,12 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
         Ok(text) => text,
         Err(error) => unreachable!("states have texts as keys and no writer that fails: {error}"),
     }
+}
+
+/// Returns the reasons of topics and sessions why the process is not ready.
+fn not_ready_beside(bus: Option<&BusState>, fix: Option<&serde_json::Value>) -> Vec<String> {
+    let of_bus = bus.into_iter().flat_map(bus::not_ready);
+    of_bus.chain(fix.into_iter().flat_map(fix::not_ready)).collect()
 }
 
 /// Returns the sessions of a panel.

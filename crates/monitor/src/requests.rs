@@ -15,7 +15,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::activity::{bus_csv, session_csv};
 use crate::books::BookList;
-use crate::bus::stall;
 use crate::compression::accepts_gzip;
 use crate::history::{SECONDS_MAX, csv};
 use crate::latency::BOUNDS_NS;
@@ -66,14 +65,22 @@ impl StreamSubject {
         }
     }
 
-    /// Returns its data as JSON; `None` if there is no such channel.
-    pub(crate) fn tell(&self, shared: &Shared, version: u64) -> Option<String> {
-        match self {
-            Self::State => Some(to_json(&shared.state_of(version))),
-            Self::Summary(query) => Some(to_json(&shared.summary_of(version, query))),
-            Self::Books(query) => query.list(shared).map(|list| to_json(&list)),
-            Self::Packets(query) => query.tell(shared),
-        }
+    /// Returns its data as JSON and the pace of a stream of such data; `None` if there is no such channel.
+    pub(crate) fn tell(&self, shared: &Shared, version: u64) -> Option<(String, StreamPace)> {
+        let json = match self {
+            Self::State => to_json(&shared.state_of(version)),
+            Self::Summary(query) => {
+                let summary = shared.summary_of(version, query);
+                let pace = match summary.is_of_many() {
+                    true => StreamPace::Sparing,
+                    false => StreamPace::Full,
+                };
+                return Some((to_json(&summary), pace));
+            }
+            Self::Books(query) => to_json(&query.list(shared)?),
+            Self::Packets(query) => query.tell(shared)?,
+        };
+        Some((json, StreamPace::Full))
     }
 }
 
@@ -107,25 +114,21 @@ pub(crate) async fn openapi() -> Response {
 
 /// `GET /health`: whether the threads of handlers and topics run.
 pub(crate) async fn health(State(shared): Context) -> Response {
-    let state = shared.state();
-    let stalled = state.channels.iter().filter(|channel| channel.status == "stalled");
-    let mut reasons: Vec<String> =
-        stalled.map(|channel| format!("{}: its handler does not run", channel.name)).collect();
-    reasons.extend(state.bus.iter().filter_map(stall));
+    let reasons = shared.stalled();
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(json!({"healthy": reasons.is_empty(), "reasons": reasons}))).into_response()
 }
 
 /// `GET /ready`: whether the data can be trusted.
 pub(crate) async fn ready(State(shared): Context) -> Response {
-    let reasons = shared.state().process.not_ready;
+    let reasons = shared.not_ready();
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(json!({"ready": reasons.is_empty(), "reasons": reasons}))).into_response()
 }
 
 /// `GET /build`.
 pub(crate) async fn build(State(shared): Context) -> Response {
-    let process = shared.state().process;
+    let process = shared.process();
     build_of(&process.command, &process.version).into_response()
 }
 
@@ -366,9 +369,8 @@ pub(crate) async fn events(
     let is_gzip = accepts_gzip(&headers);
     let is_summary = |(name, value): &(String, String)| name == "of" && value == "summary";
     if parameters.iter().any(is_summary) {
-        let pace = if shared.has_many() { StreamPace::Sparing } else { StreamPace::Full };
         let subject = StreamSubject::Summary(SummaryQuery::new(parameters));
-        return stream(shared, subject, pace, is_gzip);
+        return stream(shared, subject, is_gzip);
     }
     let query = match Query::<BooksQuery>::try_from_uri(&uri) {
         Ok(Query(query)) => query,
@@ -389,5 +391,5 @@ pub(crate) async fn events(
             return refused(StatusCode::BAD_REQUEST, "of is state, summary, books or packets");
         }
     };
-    stream(shared, subject, StreamPace::Full, is_gzip)
+    stream(shared, subject, is_gzip)
 }

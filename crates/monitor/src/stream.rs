@@ -36,7 +36,8 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) enum StreamPace {
     /// At most one event per [`SPACING`].
     Full,
-    /// Events that are large follow more slowly.
+    /// Events that are large follow more slowly. Their size before compression counts, because the page parses it, and all clients
+    /// share the encoded events whether they accept gzip or not.
     Sparing,
 }
 
@@ -59,7 +60,6 @@ struct Streaming {
     subject: Arc<StreamSubject>,
     /// Number of the last frame that was sent.
     sent: Option<u64>,
-    pace: StreamPace,
     /// Time before which no further event is sent; `None` before the first event.
     next: Option<Instant>,
     ends: Instant,
@@ -80,7 +80,7 @@ impl Streaming {
             self.changes.borrow_and_update();
             let begun = Instant::now();
             let frame = self.shared.frame(&self.subject)?;
-            self.next = Some(begun + self.pace.spacing(frame.event.len()));
+            self.next = Some(begun + frame.pace.spacing(frame.event.len()));
             if self.sent.replace(frame.since) == Some(frame.since) {
                 continue;
             }
@@ -94,19 +94,13 @@ impl Streaming {
 /// Streams a subject as events: once at the start, then after each change of its data. An event is encoded only when the socket has
 /// taken the one before, and the socket holds few bytes that it has not sent (see `HttpServer`). So a client that reads slowly gets
 /// what its connection has buffered, then the newest state without those between.
-pub(crate) fn stream(
-    shared: Arc<Shared>,
-    subject: StreamSubject,
-    pace: StreamPace,
-    is_gzip: bool,
-) -> Response {
+pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject, is_gzip: bool) -> Response {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;
     let subject = Arc::new(subject);
     let mut gzip = is_gzip.then(GzipStream::default);
     let begin = gzip.as_mut().map_or(RETRY, |gzip| gzip.begin(&RETRY));
-    let streaming =
-        Streaming { shared, changes, subject, sent: None, pace, next: None, ends, gzip };
+    let streaming = Streaming { shared, changes, subject, sent: None, next: None, ends, gzip };
     let events = stream::unfold(Some(streaming), |streaming| async {
         let mut streaming = streaming?;
         match streaming.next().await {

@@ -10,7 +10,7 @@ use crate::state::{LineState, State};
 use crate::words::counted;
 
 /// Most channels, and most sessions, with details in one summary.
-pub(crate) const DETAILS_MAX: usize = 4;
+const DETAILS_MAX: usize = 4;
 /// A line that has lost this percentage of the recent sequence numbers gets a warning.
 const LOST_PERCENT_WARN: f64 = 1.0;
 
@@ -21,6 +21,13 @@ pub(crate) struct StateSummary {
     pub(crate) sessions: Vec<SessionSummary>,
     /// The state with only the channels and sessions that have details.
     pub(crate) state: State,
+}
+
+impl StateSummary {
+    /// True if the details of some channels or sessions are left out unless they are requested.
+    pub(crate) fn is_of_many(&self) -> bool {
+        self.channels.len().max(self.sessions.len()) > DETAILS_MAX
+    }
 }
 
 /// A channel in short. "Recent" is within the last minute.

@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -90,6 +92,36 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
         (0..6).map(|at| format!("session=FIX.4.4-EXCHANGE-CLIENT{at}")).collect();
     let some = get(address, &format!("/api/v1/summary?{}", many.join("&"))).json();
     assert_eq!(names(&some["state"]["fix"]["sessions"]).len(), 4);
+}
+
+#[test]
+fn sessions_are_requested_only_for_answers_that_have_them() {
+    let requested = Arc::new(AtomicUsize::new(0));
+    let mut builder = MonitorBuilder::new("test", "0");
+    let counted = requested.clone();
+    builder.set_fix(Box::new(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        json!({"sessions": [session(0, "logged_on")], "refused_connections": {}})
+    }));
+    let served = serve(builder, None);
+    let address = served.server.address();
+    let (begun, before) = (Instant::now(), requested.load(Ordering::Relaxed));
+    for _ in 0..20 {
+        assert_eq!(get(address, "/build").status, 200);
+        assert_eq!(get(address, "/health").status, 200);
+    }
+    // Streams of one version share their data. A version lasts at least 20 ms.
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /api/v1/stream?of=summary HTTP/1.0\r\n\r\n").unwrap();
+        stream.read_exact(&mut [0; 100]).unwrap();
+    }
+    let requested = requested.load(Ordering::Relaxed) - before;
+    // For the history, once a second.
+    let seconds = begun.elapsed().as_secs() as usize + 1;
+    // Versions grow four times a second by age alone, and each open stream looks at each of them.
+    let versions = begun.elapsed().as_millis() as usize / 250 + 2;
+    assert!(requested <= seconds + versions, "{requested} in {:?}", begun.elapsed());
 }
 
 #[test]
