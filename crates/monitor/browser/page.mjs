@@ -26,7 +26,7 @@ const channel = (more) => ({
   gaps: [], events: [], latencies: [times("decode_time", null)], second: null, dropped_events: 0, ...more,
 });
 const state = (more) => ({
-  version: 1, at_ms: Date.now(), process: { command: "test", version: "0", pid: 1, uptime_ms: 1000, not_ready: [] },
+  version: 1, at_ms: Date.now(), process: { command: "test", version: "0", pid: 1, uptime_ms: 1000, not_ready: [], warnings: [] },
   channels: [channel()], fix: null, bus: null, sender: null, ...more,
 });
 
@@ -288,7 +288,7 @@ try {
 
   await test("nothing of a process is shown after another has taken its place, with the same number", async () => {
     const of = (text, uptime_ms) => state({
-      process: { command: "test", version: "0", pid: 1, uptime_ms, not_ready: [] },
+      process: { command: "test", version: "0", pid: 1, uptime_ms, not_ready: [], warnings: [] },
       channels: [channel({ events: [{ id: 1, at_ms: 5, kind: "silence", text, packet: null }] })],
     });
     api.state = of("before the restart", 50_000);
@@ -502,7 +502,7 @@ try {
       name: "S", begin_string: "FIX.4.2", sender_comp_id: long, target_comp_id: long, qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: "127.0.0.1:1",
       next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: 1.5, sent_per_second: 2, refused_connections: {}, events: [], messages: [],
     };
-    api.state = state({ process: { command: "test", version: "0", pid: 1, uptime_ms: 216_000_000, not_ready: reasons }, fix: { sessions: [session], refused_connections: {} } });
+    api.state = state({ process: { command: "test", version: "0", pid: 1, uptime_ms: 216_000_000, not_ready: reasons, warnings: [] }, fix: { sessions: [session], refused_connections: {} } });
     const page = await open("/#fix");
     await page.setViewportSize({ width: 390, height: 844 });
     await page.waitForSelector("[data-session]");
@@ -515,6 +515,26 @@ try {
     api.state = { ...api.state, version: 2, process: { ...api.state.process, not_ready: [] } };
     await page.waitForSelector("text=Ready again");
     assert.equal(await page.title(), "test · FIX · Tickwire");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("the header of a process has its warnings", async () => {
+    const shows = (not_ready, warnings) => { api.state = state({ process: { ...state().process, not_ready, warnings } }); };
+    const is = async (words, level) => {
+      await page.waitForFunction(([words, level]) => document.querySelector("#ready").textContent === words && document.querySelector("#ready").className === `pill ${level}`, [words, level]);
+    };
+    const lost = "feed: line B has lost 20.0 % in the last minute";
+    shows([], [lost]);
+    const page = await open();
+    await is("warnings", "warn");
+    assert.equal(await page.locator("#reasons").textContent(), `Warnings: ${lost}`);
+    assert.equal(await page.title(), "test · Feed · Tickwire");
+    shows(["feed: 1 book is stale"], [lost]);
+    await is("not ready", "bad");
+    assert.equal(await page.locator("#reasons").textContent(), `Not ready: feed: 1 book is stale. Warnings: ${lost}`);
+    shows([], []);
+    await is("ready", "good");
+    await page.waitForSelector("text=/^Ready again$/");
     assert.deepEqual(page.faults, []);
   });
 
@@ -686,6 +706,13 @@ try {
     await page.waitForSelector('[data-process="feed-a"] .tag >> text="B 1 of 3 silent, 1 of 3 put aside"');
     api.processes = [up, ...api.processes.slice(1)];
     await page.waitForSelector('[data-process="orders"] >> text="no answer"');
+    // On a phone, no table scrolls sideways, and each cell has the name of its column.
+    await page.setViewportSize({ width: 375, height: 812 });
+    const overflows = await page.locator("html, .scroll").evaluateAll((all) => all.filter((of) => of.scrollWidth > of.clientWidth).map((of) => of.getAttribute("aria-label") ?? of.tagName));
+    assert.deepEqual(overflows, []);
+    const label = (element) => getComputedStyle(element, "::before").content;
+    assert.equal(await page.locator('[data-process="feed-a"] [data-process-metric="recent_gaps"]').evaluate(label), '"Gaps, last minute"');
+    await page.setViewportSize({ width: 1300, height: 900 });
     const cells = await page.locator("[data-topic=Quote] td").allTextContents();
     assert.deepEqual(cells.map((text) => text.replace("–", "")), ["1,2345.0/s, matched 2, backlog 7", "995.0/s, matched 2, backlog "]);
     assert.equal(await page.locator("[data-topic=New]").count(), 0);

@@ -152,15 +152,36 @@ function add({ name, second }) {
   return isNew;
 }
 
-/** Says why the process is not ready, below the header. It stays for a while: a process that changes often would move the page. */
-function tellReasons(reasons) {
+/** The first reasons in one line. */
+const listed = (reasons) => reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
+
+/**
+ * Says below the header why the process is not ready, and its warnings. Reasons stay for a while: a process that changes often would
+ * move the page.
+ */
+function tellReasons(reasons, warnings) {
   const line = element("reasons");
   if (reasons.length) notReadyAt = performance.now();
-  const all = reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
-  text(line, reasons.length ? `Not ready: ${all}` : "Ready again");
-  line.title = reasons.join("\n");
-  className(line, reasons.length ? "" : "quiet");
-  line.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+  const isRecent = performance.now() - notReadyAt < REASONS_MS;
+  const parts = [
+    reasons.length ? `Not ready: ${listed(reasons)}` : isRecent && "Ready again",
+    warnings.length && `Warnings: ${listed(warnings)}`,
+  ].filter(Boolean);
+  text(line, parts.join(". "));
+  line.title = [...reasons, ...warnings].join("\n");
+  className(line, reasons.length || warnings.length ? "" : "quiet");
+  line.hidden = parts.length === 0;
+}
+
+/** Says whether the process is ready, and whether something needs attention although it is. */
+function tellReady({ not_ready: reasons, warnings }) {
+  const [words, level] = reasons.length ? ["not ready", "bad"] : warnings.length ? ["warnings", "warn"] : ["ready", "good"];
+  const ready = element("ready");
+  text(ready, words);
+  className(ready, `pill ${level}`);
+  ready.title = [...reasons, ...warnings].join("\n");
+  tellReasons(reasons, warnings);
+  mark(reasons.length ? words : "");
 }
 
 /** Shows what is wrong by the icon and the title of the tab. The icon stays as long as the reasons. */
@@ -196,13 +217,7 @@ function take({ state, channels, sessions }) {
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process } = state;
   text(element("process"), `${process.command} ${process.version} · process ${process.pid} · up ${format.span(process.uptime_ms)}`);
-  const ready = element("ready");
-  const reasons = process.not_ready;
-  text(ready, reasons.length ? "not ready" : "ready");
-  ready.title = reasons.join("\n");
-  tellReasons(reasons);
-  mark(reasons.length ? "not ready" : "");
-  className(ready, reasons.length ? "pill warn" : "pill good");
+  tellReady(process);
   root.dataset.version = state.version;
   if (isFirst || isOther) show();
   else view.update(state);

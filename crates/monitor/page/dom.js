@@ -88,6 +88,12 @@ export function figure(kind, label, metric) {
   return element;
 }
 
+/** Names the columns of `heads` in the cells of a row: on a phone, a row of a table `reflow` is a card. */
+export function labelled(row, heads) {
+  [...row.children].forEach((cell, at) => { cell.dataset.label = heads[at].replace(/^#/, ""); });
+  return row;
+}
+
 /** A table with a head. Columns that begin with # hold numbers. */
 export function table(columns, properties) {
   const body = h("tbody");

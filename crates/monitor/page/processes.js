@@ -1,7 +1,7 @@
 // The processes that one page is over, and the view of all of them.
 
 import { process, processes } from "./api.js";
-import { className, h, keyed, table, text } from "./dom.js";
+import { className, h, keyed, labelled, table, text } from "./dom.js";
 import * as format from "./format.js";
 
 const EVERY_MS = 1000;
@@ -48,6 +48,8 @@ function lineTag() {
   return element;
 }
 
+const HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"];
+
 function row({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
   const [recent, stale, rate, p99] = numbers;
@@ -56,7 +58,8 @@ function row({ name }) {
   const badge = h("span", { class: "pill" });
   const why = h("div", { class: "quiet why" });
   const lines = h("td", { class: "tags" });
-  const element = h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), h("td", { class: "state" }, badge, why), lines, numbers, sessions, gaps, channels, command, up);
+  const cells = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, command, up];
+  const element = labelled(h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), cells), HEADS);
   element.update = (of) => {
     const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
     const [level, word] = LEVELS[of.level];
@@ -124,7 +127,7 @@ function topicsCard() {
         return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
       };
       body = h("tbody");
-      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+      place.replaceChildren(h("table", { class: "reflow" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
     }
     element.hidden = columns.length === 0;
     heads.forEach(({ badge, late }, at) => {
@@ -140,7 +143,7 @@ function topicsCard() {
     if (!body) return;
     keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
       const cells = columns.map(({ name }) => topicCell(name));
-      const row = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells);
+      const row = labelled(h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells), ["Topic", ...columns.map(({ name }) => name)]);
       row.update = () => cells.forEach((cell, at) => cell.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
       return row;
     });
@@ -167,7 +170,7 @@ export function topicsOfAll() {
 
 /** Shows all processes in `root`; `tell` hears whether they are heard of, and how many are not ready or have warnings. */
 export function overview(root, tell) {
-  const all = table(["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"], { class: "processes" });
+  const all = table(HEADS, { class: "processes reflow" });
   const topics = topicsCard();
   root.replaceChildren(h("section", { class: "card" }, h("h2", {}, "Processes"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)), topics);

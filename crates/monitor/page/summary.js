@@ -1,6 +1,6 @@
 // The table of all channels or sessions of a process that has many: with a search, and rows that open cards.
 
-import { className, h, keyed, table, text } from "./dom.js";
+import { className, h, keyed, labelled, table, text } from "./dom.js";
 import * as format from "./format.js";
 
 /** Most channels, and most sessions, that are shown whole without a table, and most cards that are open at once: as many as have details. */
@@ -22,7 +22,7 @@ export function summaryTable(app, noun, heads, cells, isTroubled) {
   const found = h("p", { class: "quiet", role: "status" });
   const search = h("input", { type: "search", id: "search", placeholder: `Search ${noun} ( / )`, "aria-label": `Search ${noun}`, input: () => show() });
   const onlyTroubled = h("input", { type: "checkbox", id: "only-troubled", change: () => show() });
-  const rows = table(heads, { class: "summary" });
+  const rows = table(heads, { class: "summary reflow" });
   const element = h("section", { class: "card", hidden: true },
     h("div", { class: "head" }, title,
       h("span", { class: "push tools" }, search, h("label", { for: "only-troubled" }, onlyTroubled, " only troubled"))),
@@ -38,7 +38,7 @@ export function summaryTable(app, noun, heads, cells, isTroubled) {
   const row = ({ name }) => {
     const button = h("button", { class: "link", type: "button" }, name);
     const made = cells();
-    const element = h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made);
+    const element = labelled(h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made), heads);
     element.update = (item) => {
       const isOpen = String(app.opened().includes(name));
       if (button.getAttribute("aria-expanded") !== isOpen) {

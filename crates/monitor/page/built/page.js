@@ -71,6 +71,12 @@ function figure(kind, label, metric) {
   };
   return element2;
 }
+function labelled(row3, heads) {
+  [...row3.children].forEach((cell2, at) => {
+    cell2.dataset.label = heads[at].replace(/^#/, "");
+  });
+  return row3;
+}
 function table(columns, properties) {
   const body = h("tbody");
   const heads = columns.map(
@@ -899,6 +905,7 @@ function lineTag() {
   };
   return element2;
 }
+var HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"];
 function row2({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
   const [recent, stale, rate2, p99] = numbers;
@@ -907,7 +914,8 @@ function row2({ name }) {
   const badge = h("span", { class: "pill" });
   const why = h("div", { class: "quiet why" });
   const lines = h("td", { class: "tags" });
-  const element2 = h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), h("td", { class: "state" }, badge, why), lines, numbers, sessions, gaps, channels, command, up);
+  const cells3 = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, command, up];
+  const element2 = labelled(h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), cells3), HEADS);
   element2.update = (of) => {
     const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
     const [level, word] = LEVELS[of.level];
@@ -969,7 +977,7 @@ function topicsCard() {
         return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
       };
       body = h("tbody");
-      place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+      place.replaceChildren(h("table", { class: "reflow" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
     }
     element2.hidden = columns.length === 0;
     heads.forEach(({ badge, late }, at) => {
@@ -984,7 +992,7 @@ function topicsCard() {
     if (!body) return;
     keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
       const cells3 = columns.map(({ name }) => topicCell(name));
-      const row3 = h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells3);
+      const row3 = labelled(h("tr", { "data-topic": topic }, h("th", { scope: "row" }, topic), cells3), ["Topic", ...columns.map(({ name }) => name)]);
       row3.update = () => cells3.forEach((cell2, at) => cell2.update(known.get(columns[at].name).topics.find((of) => of.name === topic)));
       return row3;
     });
@@ -1006,7 +1014,7 @@ function topicsOfAll() {
   return element2;
 }
 function overview(root2, tell2) {
-  const all = table(["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"], { class: "processes" });
+  const all = table(HEADS, { class: "processes reflow" });
   const topics = topicsCard();
   root2.replaceChildren(h(
     "section",
@@ -1247,7 +1255,7 @@ function summaryTable(app2, noun, heads, cells3, isTroubled2) {
   const found = h("p", { class: "quiet", role: "status" });
   const search = h("input", { type: "search", id: "search", placeholder: `Search ${noun} ( / )`, "aria-label": `Search ${noun}`, input: () => show2() });
   const onlyTroubled = h("input", { type: "checkbox", id: "only-troubled", change: () => show2() });
-  const rows = table(heads, { class: "summary" });
+  const rows = table(heads, { class: "summary reflow" });
   const element2 = h(
     "section",
     { class: "card", hidden: true },
@@ -1268,7 +1276,7 @@ function summaryTable(app2, noun, heads, cells3, isTroubled2) {
   const row3 = ({ name }) => {
     const button = h("button", { class: "link", type: "button" }, name);
     const made = cells3();
-    const element3 = h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made);
+    const element3 = labelled(h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made), heads);
     element3.update = (item) => {
       const isOpen = String(app2.opened().includes(name));
       if (button.getAttribute("aria-expanded") !== isOpen) {
@@ -1763,10 +1771,10 @@ var cells = () => [
   count2("stale_books", "warn"),
   cell("receive_delay_p99_ns", (of) => ns(of.receive_delay_p99_ns), true)
 ];
-var HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
+var HEADS2 = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
 function feedView(root2, app2) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
-  const all = summaryTable(app2, "channels", HEADS, cells, isTroubled);
+  const all = summaryTable(app2, "channels", HEADS2, cells, isTroubled);
   const list = h("div", { class: "stack" });
   const senders = h("div", { class: "stack" });
   root2.replaceChildren(none, senders, all, list);
@@ -2014,10 +2022,10 @@ var cells2 = () => [
   cell("received_per_second", (of) => rate(of.received_per_second), true),
   cell("sent_per_second", (of) => rate(of.sent_per_second), true)
 ];
-var HEADS2 = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
+var HEADS3 = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
 function fixView(root2, app2) {
   const none = h("p", { class: "card empty" });
-  const all = summaryTable(app2, "sessions", HEADS2, cells2, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
+  const all = summaryTable(app2, "sessions", HEADS3, cells2, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
   const list = h("div", { class: "stack" });
   const refused = h("p", { class: "quiet" });
   root2.replaceChildren(none, all, list, refused);
@@ -2454,14 +2462,28 @@ function add({ name, second }) {
   if (isNew) loadMissing(name);
   return isNew;
 }
-function tellReasons(reasons) {
+var listed = (reasons) => reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
+function tellReasons(reasons, warnings) {
   const line3 = element("reasons");
   if (reasons.length) notReadyAt = performance.now();
-  const all = reasons.slice(0, 3).join("; ") + (reasons.length > 3 ? `; ${reasons.length - 3} more` : "");
-  text(line3, reasons.length ? `Not ready: ${all}` : "Ready again");
-  line3.title = reasons.join("\n");
-  className(line3, reasons.length ? "" : "quiet");
-  line3.hidden = !(performance.now() - notReadyAt < REASONS_MS);
+  const isRecent = performance.now() - notReadyAt < REASONS_MS;
+  const parts = [
+    reasons.length ? `Not ready: ${listed(reasons)}` : isRecent && "Ready again",
+    warnings.length && `Warnings: ${listed(warnings)}`
+  ].filter(Boolean);
+  text(line3, parts.join(". "));
+  line3.title = [...reasons, ...warnings].join("\n");
+  className(line3, reasons.length || warnings.length ? "" : "quiet");
+  line3.hidden = parts.length === 0;
+}
+function tellReady({ not_ready: reasons, warnings }) {
+  const [words2, level] = reasons.length ? ["not ready", "bad"] : warnings.length ? ["warnings", "warn"] : ["ready", "good"];
+  const ready = element("ready");
+  text(ready, words2);
+  className(ready, `pill ${level}`);
+  ready.title = [...reasons, ...warnings].join("\n");
+  tellReasons(reasons, warnings);
+  mark2(reasons.length ? words2 : "");
 }
 function mark2(now) {
   fault = now;
@@ -2489,13 +2511,7 @@ function take({ state, channels, sessions }) {
   app.isNewSecond = state.channels.map(add).some(Boolean) || isFirst;
   const { process: process2 } = state;
   text(element("process"), `${process2.command} ${process2.version} · process ${process2.pid} · up ${span(process2.uptime_ms)}`);
-  const ready = element("ready");
-  const reasons = process2.not_ready;
-  text(ready, reasons.length ? "not ready" : "ready");
-  ready.title = reasons.join("\n");
-  tellReasons(reasons);
-  mark2(reasons.length ? "not ready" : "");
-  className(ready, reasons.length ? "pill warn" : "pill good");
+  tellReady(process2);
   root.dataset.version = state.version;
   if (isFirst || isOther) show();
   else view.update(state);
