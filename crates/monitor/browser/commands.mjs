@@ -302,7 +302,7 @@ async function demo(processes) {
       return late > 0 && topics.some(({ matched, samples }) => matched === 2 && samples > 100);
     }, 60_000);
     await until(`a backlog that is known over ${transport}`, async () => (await bus("publisher")).topics.some(({ samples, backlog_samples: backlog }) => samples > 100 && backlog !== null), 30_000);
-    assert.ok((await bus("late")).publishers[0].last_values > 0, "the late subscriber has last values");
+    await until(`last values of the late subscriber over ${transport}`, async () => (await bus("late")).publishers[0]?.last_values > 0);
     for (const name of ["publisher", "subscriber", "late"]) {
       await all.waitForSelector(`[data-bus="${name}-${transport}"] >> text=/${name === "publisher" ? "publisher" : "subscriber"} over /`);
     }
