@@ -1,7 +1,8 @@
 //! Records samples as Parquet files, in one directory per topic set.
 //!
 //! A file gets its final name when it is complete, and a new one begins after a fixed number of rows or a fixed time. A
-//! recorder that is killed leaves complete files and loses only the rows of the last one of each topic.
+//! recorder that is killed leaves complete files and loses only the rows of the last one of each topic. A thread of its own
+//! completes the files, because syncing them to disk takes milliseconds, in which the ring of a topic may overflow.
 
 #[cfg(feature = "columns")]
 pub use with_columns::Recorder;
@@ -16,11 +17,14 @@ mod with_columns {
     use std::collections::HashMap;
     use std::io;
     use std::path::{Path, PathBuf};
+    use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+    use std::thread::JoinHandle;
     use std::time::{Duration, Instant};
     use tickwire_arrow::unfinished::hidden;
     use tickwire_arrow::{FileFormat, PartialFile, RowMisfit, RowTable, RowType, RowValue};
     use tickwire_distribution::types::{Member, MemberType, StructType};
     use tickwire_distribution::{Arrival, TopicSet};
+    use tickwire_host::affinity::spawn_background;
 
     /// Rows per batch.
     const BATCH_ROWS: usize = 8192;
@@ -28,6 +32,9 @@ mod with_columns {
     const FILE_ROWS: u64 = 1_000_000;
     /// Bytes of a file that are buffered in memory before they become a row group.
     const WAITING_BYTES: usize = 32 << 20;
+    /// Most files that wait to be completed, as many as there are topics of market data and orders. Each holds at most
+    /// [`WAITING_BYTES`].
+    const WAITING_FILES: usize = 16;
 
     /// First columns of all tables: number of the sample in this recording, its times and its writer.
     const HEAD: [(&str, RowType); 4] = [
@@ -44,6 +51,7 @@ mod with_columns {
         /// Longest time for which a file is written.
         time_max: Duration,
         sets: Vec<Recorded>,
+        completer: Completer,
         samples: u64,
         json: Vec<u8>,
     }
@@ -89,6 +97,7 @@ mod with_columns {
                 rows_max: rows_max.unwrap_or(FILE_ROWS),
                 time_max,
                 sets: sets.iter().map(recorded).collect(),
+                completer: Completer::start()?,
                 samples: 0,
                 json: Vec::new(),
             })
@@ -139,39 +148,80 @@ mod with_columns {
             if let Some(misfit) = misfit {
                 recorded.left_out.get_or_insert((0, misfit)).0 += 1;
             }
-            if is_full { recorded.publish() } else { Ok(()) }
+            if is_full { self.completer.hand_over(&mut recorded.file) } else { Ok(()) }
         }
 
-        /// Completes the files that have been written for the longest time.
+        /// Has the files completed that have been written for the longest time, without waiting for the disk. Returns the
+        /// errors of files that were handed over before.
         pub fn complete_due(&mut self) -> io::Result<()> {
             let now = Instant::now();
             let is_due = |file: &OpenFile| now.duration_since(file.begun) >= self.time_max;
-            let sets = self.sets.iter_mut();
-            let mut due = sets.filter(|recorded| recorded.file.as_ref().is_some_and(is_due));
-            due.try_for_each(Recorded::publish)
+            for recorded in &mut self.sets {
+                if recorded.file.as_ref().is_some_and(is_due) {
+                    self.completer.hand_over(&mut recorded.file)?;
+                }
+            }
+            self.completer.failure()
         }
 
         /// Completes the files and renames them to their final names; returns an error if rows were left out.
-        pub fn finish(self) -> io::Result<()> {
-            let ended = self.sets.into_iter().map(|mut recorded| {
-                recorded.publish()?;
-                recorded.left_out.map_or(Ok(()), |(count, first)| {
-                    let name = recorded.set.name;
-                    Err(io::Error::other(format!(
-                        "{name}: {count} rows are left out; the first: {first}"
-                    )))
-                })
-            });
+        pub fn finish(mut self) -> io::Result<()> {
             // Complete all files, even after an error.
-            ended.collect::<Vec<_>>().into_iter().collect()
+            let sets = self.sets.iter_mut();
+            let handed: Vec<_> =
+                sets.map(|recorded| self.completer.hand_over(&mut recorded.file)).collect();
+            let completed = self.completer.finish();
+            handed.into_iter().chain([completed]).collect::<io::Result<()>>()?;
+            let left_out = |recorded: &Recorded| {
+                let (count, first) = recorded.left_out.as_ref()?;
+                let name = &recorded.set.name;
+                Some(format!("{name}: {count} rows are left out; the first: {first}"))
+            };
+            self.sets.iter().find_map(left_out).map_or(Ok(()), |text| Err(io::Error::other(text)))
         }
     }
 
-    impl Recorded {
-        fn publish(&mut self) -> io::Result<()> {
-            let Some(mut file) = self.file.take() else { return Ok(()) };
-            file.write()?;
-            file.file.publish()
+    /// A thread that completes files: writes their last rows, syncs them to disk and renames them.
+    struct Completer {
+        files: SyncSender<OpenFile>,
+        /// One error for each file that could not be completed.
+        failures: Receiver<io::Error>,
+        thread: JoinHandle<()>,
+    }
+
+    impl Completer {
+        fn start() -> io::Result<Self> {
+            let (files, received) = sync_channel::<OpenFile>(WAITING_FILES);
+            let (failed, failures) = channel();
+            let complete = move || {
+                for file in received {
+                    if let Err(error) = file.complete() {
+                        // The recorder looks until this thread ends.
+                        let _ = failed.send(error);
+                    }
+                }
+            };
+            let thread = spawn_background("record", complete)?;
+            Ok(Self { files, failures, thread })
+        }
+
+        /// Has a file completed, if there is one. Waits only if [`WAITING_FILES`] others wait for the disk.
+        fn hand_over(&self, file: &mut Option<OpenFile>) -> io::Result<()> {
+            let Some(file) = file.take() else { return Ok(()) };
+            let handed = self.files.send(file);
+            handed.map_err(|_| io::Error::other("the thread that completes files has ended"))
+        }
+
+        /// Returns the error of a file, if one could not be completed.
+        fn failure(&self) -> io::Result<()> {
+            self.failures.try_recv().map_or(Ok(()), Err)
+        }
+
+        /// Waits until all files are complete.
+        fn finish(self) -> io::Result<()> {
+            drop(self.files);
+            self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            self.failures.try_recv().map_or(Ok(()), Err)
         }
     }
 
@@ -207,6 +257,11 @@ mod with_columns {
     }
 
     impl OpenFile {
+        fn complete(mut self) -> io::Result<()> {
+            self.write()?;
+            self.file.publish()
+        }
+
         fn write(&mut self) -> io::Result<()> {
             let batch = self.rows.take_batch().map_err(io::Error::other)?;
             self.file.write(&batch)?;
@@ -329,6 +384,84 @@ mod with_columns {
         match of {
             RowType::Number | RowType::Time => text.parse().ok().map(RowValue::Number),
             RowType::Decimal | RowType::Text => Some(RowValue::Text(text)),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use std::fs;
+        use tickwire_distribution::{
+            Delivery, Publisher, Quote, Remove, Subscriber, SubscriberOptions,
+        };
+        use tickwire_shm_transport::{ShmConfig, ShmParticipant};
+
+        /// Bytes that this thread has passed to `write` and the like.
+        fn written_by_this_thread() -> u64 {
+            let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+            let count = counts.lines().find_map(|line| line.strip_prefix("wchar: "));
+            count.unwrap().parse().unwrap()
+        }
+
+        /// A sample of each of two topics is recorded; the files are complete after no time.
+        fn recorder(root: &Path) -> Recorder {
+            let place = ShmParticipant::join(ShmConfig::in_directory(root.join("channels")));
+            let sets = [TopicSet::of::<Quote>(), TopicSet::of::<Remove>()];
+            let (delivery, options) = (Delivery::default(), SubscriberOptions::default());
+            let mut subscriber = Subscriber::new(&place, &sets, &delivery, &options).unwrap();
+            let patience = Duration::from_secs(30);
+            let mut publisher =
+                Publisher::new(&place, &sets, &delivery, patience, || false).unwrap();
+            publisher.publish(0, &Quote::default()).unwrap();
+            publisher.publish(1, &Remove::default()).unwrap();
+            let mut recorder =
+                Recorder::new(&root.join("recorded"), None, Duration::ZERO, &sets).unwrap();
+            let until = Instant::now() + patience;
+            while recorder.samples < 2 && Instant::now() < until {
+                let record = |arrival: &Arrival<'_>| recorder.record(arrival).unwrap();
+                subscriber.receive(Duration::from_millis(20), record).unwrap();
+            }
+            assert_eq!(recorder.samples, 2);
+            recorder
+        }
+
+        fn with_directory(name: &str, test: impl FnOnce(&Path)) {
+            let root = std::env::temp_dir().join(format!("tickwire-{name}-{}", std::process::id()));
+            fs::create_dir_all(&root).unwrap();
+            test(&root);
+            fs::remove_dir_all(&root).unwrap();
+        }
+
+        #[test]
+        fn files_that_are_due_are_written_and_synced_on_another_thread() {
+            with_directory("recorder-due", |root| {
+                let mut recorder = recorder(root);
+                let before = written_by_this_thread();
+                recorder.complete_due().unwrap();
+                assert_eq!(written_by_this_thread(), before);
+                recorder.finish().unwrap();
+                for topic in ["Quote", "Remove"] {
+                    assert!(root.join(format!("recorded/{topic}/000000.parquet")).exists());
+                }
+            });
+        }
+
+        #[test]
+        fn an_error_of_one_file_is_returned_later_and_the_others_are_complete() {
+            with_directory("recorder-error", |root| {
+                let mut recorder = recorder(root);
+                fs::remove_dir_all(root.join("recorded/Quote")).unwrap();
+                let until = Instant::now() + Duration::from_secs(30);
+                let error = loop {
+                    match recorder.complete_due() {
+                        Err(error) => break error,
+                        Ok(()) => assert!(Instant::now() < until),
+                    }
+                };
+                assert!(error.to_string().contains("Quote/000000.parquet: "), "{error}");
+                recorder.finish().unwrap();
+                assert!(root.join("recorded/Remove/000000.parquet").exists());
+            });
         }
     }
 }
