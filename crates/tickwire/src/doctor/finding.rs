@@ -2,23 +2,26 @@
 
 use serde_json::{Value, json};
 
-/// Effect of a setting on latency.
+/// Effect of a setting on latency, or other cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LatencyEffect {
+pub enum Verdict {
     /// The setting costs no latency.
     Good,
     /// The setting costs latency that a change would save.
     Costs,
+    /// Memory is wasted; latency does not depend on it.
+    Wasted,
     /// This machine does not report the setting.
     Unknown,
 }
 
-impl LatencyEffect {
+impl Verdict {
     /// Returns the name for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
             Self::Costs => "costs",
+            Self::Wasted => "wasted",
             Self::Unknown => "unknown",
         }
     }
@@ -32,7 +35,7 @@ pub struct Finding {
     /// Value of the setting.
     pub found: String,
     /// Effect on latency.
-    pub effect: LatencyEffect,
+    pub effect: Verdict,
     /// The cost, or why there is none.
     pub cost: String,
     /// How to change the setting; empty if no change is needed.
@@ -43,13 +46,7 @@ impl Finding {
     /// Creates the finding of a setting that needs no change.
     pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self {
-            name,
-            found,
-            effect: LatencyEffect::Good,
-            cost: reason.to_owned(),
-            change: String::new(),
-        }
+        Self { name, found, effect: Verdict::Good, cost: reason.to_owned(), change: String::new() }
     }
 
     /// Creates the finding of a setting that costs latency.
@@ -60,14 +57,19 @@ impl Finding {
         change: impl Into<String>,
     ) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self { name, found, effect: LatencyEffect::Costs, cost: cost.into(), change: change.into() }
+        Self { name, found, effect: Verdict::Costs, cost: cost.into(), change: change.into() }
+    }
+
+    /// Creates the finding of memory that nobody uses.
+    pub fn wasted(name: String, found: String, cost: String, change: &str) -> Self {
+        Self { name, found, effect: Verdict::Wasted, cost, change: change.to_owned() }
     }
 
     /// Creates the finding of a setting that this machine does not report.
     pub fn unknown(name: impl Into<String>, reason: &str, change: impl Into<String>) -> Self {
         let (name, found) = (name.into(), "not readable".to_owned());
         let cost = reason.to_owned();
-        Self { name, found, effect: LatencyEffect::Unknown, cost, change: change.into() }
+        Self { name, found, effect: Verdict::Unknown, cost, change: change.into() }
     }
 
     /// Returns the finding as JSON.

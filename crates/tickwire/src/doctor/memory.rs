@@ -23,7 +23,7 @@ fn left_channels(machine: &Machine, directory: &str) -> Option<Finding> {
             let found = format!("{} of killed processes", counted(channels, "channel"));
             let cost = format!("{} MiB of memory that nobody uses", bytes.div_ceil(1 << 20));
             let change = "the next publisher or echoing subscriber in this directory removes them";
-            Some(Finding::costs(name, found, cost, change))
+            Some(Finding::wasted(name, found, cost, change))
         }
         Err(error) => Some(Finding::unknown(name, &error.to_string(), "")),
     }

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::table::{Align, Table};
 use clap::Args;
-use finding::{Finding, LatencyEffect};
+use finding::{Finding, Verdict};
 use machine::Machine;
 use serde_json::json;
 use std::io::Write;
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 ///
 /// Reads the settings of CPUs and network from /proc and /sys, and looks in /dev/shm for channels that
 /// killed processes left behind. Reports what was found, its cost (a figure if it was measured) and how
-/// to change it. Changes nothing. The figures are from a virtual
-/// machine with two 3.6 GHz CPUs; elsewhere they give the order of magnitude.
+/// to change it. Changes nothing. The figures are from a virtual machine with two 3.6 GHz CPUs;
+/// elsewhere they give the order of magnitude.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Write the findings as JSON to this file instead of as text; - is standard output
@@ -68,17 +68,18 @@ fn examine(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// Formats a table of all findings, then the settings that cost latency and how to change them.
+/// Formats a table of all findings, then what costs latency or memory and how to change it.
 fn text(findings: &[Finding]) -> String {
-    let columns = [("setting", Align::Left), ("found", Align::Left), ("latency", Align::Left)];
+    let columns = [("setting", Align::Left), ("found", Align::Left), ("verdict", Align::Left)];
     let mut table = Table::new(&columns);
     for Finding { name, found, effect, .. } in findings {
         table.row(vec![name.clone(), found.clone(), effect.name().to_owned()]);
     }
     let mut text = table.to_string();
     let headings = [
-        (LatencyEffect::Costs, "What costs latency"),
-        (LatencyEffect::Unknown, "What this machine does not tell"),
+        (Verdict::Costs, "What costs latency"),
+        (Verdict::Wasted, "Memory that nobody uses"),
+        (Verdict::Unknown, "What this machine does not tell"),
     ];
     for (effect, heading) in headings {
         let of_kind: Vec<&Finding> =
