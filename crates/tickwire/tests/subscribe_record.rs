@@ -167,6 +167,13 @@ fn a_killed_recorder_keeps_all_but_the_last_files() {
     assert!(log.contains(&format!("{partial}: kept")), "{log}");
 }
 
+#[test]
+fn a_time_without_a_recording_is_an_error() {
+    let run = tickwire("subscribe --record-time 1m --topic Nothing");
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("--record <DIRECTORY>"), "{}", run.err);
+}
+
 /// The samples are counted and reported all the same, the file is named, and no half of it stays.
 #[test]
 fn a_recording_that_finds_no_room_is_an_error_that_names_the_file() {

@@ -80,7 +80,8 @@ pub struct SubscribeArgs {
     record_rows: Option<u64>,
     /// With --record: longest time for which a file is written before it is complete. A recorder that
     /// is killed loses the samples of this time.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span_in("1s"..="24h"))]
+    #[arg(long, value_name = "TIME", requires = "record", default_value = "10m")]
+    #[arg(value_parser = span_in("1s"..="24h"))]
     record_time: Span,
     /// Conflate: take only the last sample of each key, at most this many times per second. Skipped
     /// samples do not count as lost.
