@@ -61,6 +61,14 @@ pub fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
         let count = samples::count(&complex)?;
         let line = Line { what, per: "sample", count, published_us: Some(23.434) };
         work.push((line, samples::filled(&complex)?));
+        for (corpus, what) in [
+            (&simple, "Simple, decode into samples of its templates"),
+            (&complex, "Complex, decode into samples of its templates"),
+        ] {
+            let count = corpus.messages;
+            let line = Line { what, per: "message", count, published_us: None };
+            work.push((line, samples::of_templates(corpus)?));
+        }
     }
     let (lines, passes): (Vec<Line>, Vec<Pass<'_>>) = work.into_iter().unzip();
     let counts = lines.iter().map(|line| line.count);
@@ -103,6 +111,7 @@ mod samples {
     use super::{Corpus, Failure, Pass};
     use std::hint::black_box;
     use tickwire_distribution::fill::{Filled, Filler};
+    use tickwire_distribution::templates::TemplateSamples;
 
     fn filler(corpus: &Corpus) -> Result<Filler, Failure> {
         Filler::bind(&corpus.program).map_err(|error| Failure::Data(error.to_string()))
@@ -131,6 +140,24 @@ mod samples {
         let failed =
             failed.or(decoded.err().map(|error| error.describe(&corpus.program).to_string()));
         failed.map_or(Ok(samples), |why| Err(Failure::Data(format!("{}: {why}", corpus.name))))
+    }
+
+    /// Decodes a corpus and encodes each message as a sample of its template, as `publish --samples templates` does.
+    pub fn of_templates(corpus: &Corpus) -> Result<Pass<'_>, Failure> {
+        let samples = TemplateSamples::bind(&corpus.program, None).map_err(|misshapes| {
+            let all: Vec<String> = misshapes.iter().map(ToString::to_string).collect();
+            Failure::Data(format!("{}: {}", corpus.name, all.join("; ")))
+        })?;
+        let mut bytes = Vec::new();
+        let mut decoder =
+            corpus.decoder(&corpus.program, tickwire_fast::EngineUnderTest::Automatic);
+        Ok(Box::new(move || {
+            let decoded = corpus.each_message(&mut decoder, |message| {
+                _ = black_box(samples.encode(message, &mut bytes));
+                black_box(&bytes);
+            });
+            black_box(decoded.is_ok());
+        }))
     }
 
     /// Decodes a corpus and fills the samples of every message.
