@@ -42,6 +42,9 @@ pub enum Standing {
 /// Counters of one publisher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FromPublisher {
+    /// Number of publishers for which this entry stands: 1, or more in the sum of earlier ones. If further publishers share
+    /// an entry, they are not counted.
+    pub publishers: u64,
     /// Samples received by topic set, including repeated ones.
     pub samples: Vec<u64>,
     /// Samples that were written before this subscriber matched: the last values that a late subscriber gets.
@@ -66,6 +69,7 @@ pub struct FromPublisher {
 impl FromPublisher {
     /// Adds the counters of another publisher that has ended.
     fn add(&mut self, other: &Self) {
+        self.publishers += other.publishers;
         self.samples.iter_mut().zip(&other.samples).for_each(|(sum, one)| *sum += one);
         self.last_values += other.last_values;
         self.duplicates += other.duplicates;
@@ -612,7 +616,8 @@ impl Ledger {
                 self.publishers[PUBLISHERS_MAX - 1].received.is_partly_followed = true;
                 return PUBLISHERS_MAX - 1;
             }
-            let received = FromPublisher { samples: vec![0; self.sets], ..Default::default() };
+            let samples = vec![0; self.sets];
+            let received = FromPublisher { publishers: 1, samples, ..Default::default() };
             let (totals, done) = (HashMap::new(), HashMap::new());
             self.publishers.push(Publisher {
                 id: owner,
@@ -799,6 +804,7 @@ mod tests {
             assert_eq!(all.iter().map(FromPublisher::received).sum::<u64>(), 2 * u64::from(number));
             assert_eq!(all.iter().map(|one| one.duplicates + one.holes).sum::<u64>(), 0);
             assert_eq!(all.len(), usize::from(number).min(PUBLISHERS_MAX + 1));
+            assert_eq!(all.iter().map(|one| one.publishers).sum::<u64>(), u64::from(number));
             assert_eq!(
                 lost,
                 (number < 100).then_some(0),

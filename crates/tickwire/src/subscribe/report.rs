@@ -104,7 +104,7 @@ impl Report {
         writeln!(out)?;
         let (received, seconds) = (self.received(), self.elapsed.as_secs_f64());
         let received = counted(received, "sample");
-        let publishers = counted(self.publishers.len(), "publisher");
+        let publishers = counted(self.sum(|one| one.publishers), "publisher");
         writeln!(out, "{received} of {publishers} in {seconds:.3} s")?;
         match (self.known_lost(), self.unknown()) {
             (0, 0) if self.skips => {
@@ -145,7 +145,14 @@ impl Report {
     }
 
     fn write_publishers(&self, out: &mut impl Write) -> Result<(), Failure> {
-        for (index, received) in self.publishers.iter().enumerate() {
+        let mut number = 0;
+        for received in &self.publishers {
+            let first = number + 1;
+            number += received.publishers;
+            let publisher = match number > first {
+                true => format!("publishers {first} to {number}"),
+                false => format!("publisher {first}"),
+            };
             let seq_nums = match received.seq_nums {
                 Some((first, last)) => format!("sequence numbers {first} to {last}"),
                 None => "only last values".to_owned(),
@@ -158,7 +165,7 @@ impl Report {
                 }
                 Standing::Gone => "disappeared without announcing its end".to_owned(),
             };
-            writeln!(out, "  publisher {}: {seq_nums}; {standing}", index + 1)?;
+            writeln!(out, "  {publisher}: {seq_nums}; {standing}")?;
         }
         Ok(())
     }
@@ -169,6 +176,7 @@ impl Report {
             .iter()
             .map(|received| {
                 json!({
+                    "publishers": received.publishers,
                     "received": received.received(),
                     "samples": counts_json(&self.sets, &received.samples),
                     "last_values": received.last_values,
