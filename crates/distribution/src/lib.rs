@@ -2,7 +2,8 @@
 //!
 //! The crate contains no transport. It defines the [samples](Sample) and their [encoding](cdr), [fills](fill) samples
 //! from decoded FAST messages, and generates [types from templates](templates). It has a [`Publisher`], a
-//! [`Subscriber`] and the traits that a [transport] implements. The crate `tickwire-dds` carries samples over DDS,
+//! [`Subscriber`], publishers over several transports at once ([`Outlets`]), the [`Echoes`] of subscribers, and the traits
+//! that a [transport] implements. The crate `tickwire-dds` carries samples over DDS,
 //! `tickwire-shm-transport` over shared memory.
 //!
 //! # Examples
@@ -34,11 +35,13 @@
 
 pub mod cdr;
 mod delivery;
+mod echoes;
 mod field;
 pub mod fill;
 mod ledger;
 #[cfg(feature = "market")]
 pub mod market;
+mod outlets;
 mod publisher;
 mod qos;
 mod sample;
@@ -50,8 +53,10 @@ mod typed;
 pub mod types;
 
 pub use delivery::{Delivery, Held, SecurityList, TopicSet, echo_topic, is_echo_topic};
+pub use echoes::{EchoSummary, Echoes};
 pub use field::{Field, Fields};
 pub use ledger::{FromPublisher, Known, Ledger, Standing};
+pub use outlets::{OutletError, Outlets};
 pub use publisher::{Outlet, Publisher, PublisherCounters};
 pub use qos::{Durability, History, Qos, Reliability};
 pub use sample::{

@@ -7,8 +7,8 @@ use crate::delivery::{Delivery, END_TOPICS, TopicSet};
 use crate::transport::{Participant, RawWriter, TransportError};
 use crate::{Done, Sample, Total, Writer};
 
-/// Longest single sleep while waiting for subscribers.
-const TICK: Duration = Duration::from_millis(20);
+/// Longest single sleep while waiting for subscribers or echoes.
+pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// Counters of a publisher's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl PublisherCounters {
     }
 }
 
-/// Destination of samples: a [`Publisher`], or publishers on several transports.
+/// Destination of samples: a [`Publisher`], or publishers on several transports ([`Outlets`](crate::Outlets)).
 pub trait Outlet {
     /// Error of the destination's transports.
     type Error;
@@ -136,6 +136,7 @@ pub struct Publisher<P: Participant> {
     totals: Writer<Total, P::RawWriter>,
     patience: Patience,
     counters: PublisherCounters,
+    /// Buffer of the encoded sample.
     bytes: Vec<u8>,
 }
 
@@ -228,7 +229,7 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// Errors of the transport.
     pub fn wait_matched(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
-        self.wait_until(timeout, || self.is_matched(count))
+        self.wait(count, true, timeout)
     }
 
     /// Like [`wait_matched`](Self::wait_matched), for subscribers that read only some of the topics: waits for `count`
@@ -237,24 +238,12 @@ impl<P: Participant> Publisher<P> {
     /// # Errors
     /// Errors of the transport.
     pub fn wait_subscribers(&self, count: u32, timeout: Duration) -> Result<bool, P::Error> {
-        self.wait_until(timeout, || self.has_subscribers(count))
+        self.wait(count, false, timeout)
     }
 
-    /// Returns true if there are `count` subscribers, as [`wait_subscribers`](Self::wait_subscribers) counts them.
-    ///
-    /// # Errors
-    /// Errors of the transport.
-    pub fn has_subscribers(&self, count: u32) -> Result<bool, P::Error> {
-        Ok(self.ends[0].matched()? >= count)
-    }
-
-    fn wait_until(
-        &self,
-        timeout: Duration,
-        is_so: impl Fn() -> Result<bool, P::Error>,
-    ) -> Result<bool, P::Error> {
+    fn wait(&self, count: u32, every_topic: bool, timeout: Duration) -> Result<bool, P::Error> {
         let started = Instant::now();
-        while !is_so()? {
+        while self.complete(every_topic)? < count {
             if started.elapsed() >= timeout || (self.patience.is_over)() {
                 return Ok(false);
             }
@@ -263,17 +252,15 @@ impl<P: Participant> Publisher<P> {
         Ok(true)
     }
 
-    /// Returns true if every topic has `count` subscribers.
-    ///
-    /// # Errors
-    /// Errors of the transport.
-    pub fn is_matched(&self, count: u32) -> Result<bool, P::Error> {
-        for own in self.sets.iter().flat_map(Writers::all) {
-            if own.writer.matched()? < count {
-                return Ok(false);
+    /// Returns the number of readers of the topic Done, or of the topic with the fewest readers if `every_topic`.
+    pub(crate) fn complete(&self, every_topic: bool) -> Result<u32, P::Error> {
+        let mut complete = self.ends[0].matched()?;
+        if every_topic {
+            for own in self.sets.iter().flat_map(Writers::all) {
+                complete = complete.min(own.writer.matched()?);
             }
         }
-        self.has_subscribers(count)
+        Ok(complete)
     }
 
     /// Writes a sample to the set with this index, which must have its type. Once warm it does not allocate.
@@ -285,9 +272,15 @@ impl<P: Participant> Publisher<P> {
     /// If there is no such set.
     #[inline]
     pub fn publish<S: Sample>(&mut self, set: usize, sample: &S) -> Result<(), P::Error> {
-        let mut encoder = Encoder::new(&mut self.bytes, S::struct_type().encoding);
-        sample.encode_members(&mut encoder)?;
-        self.write(set, sample.security())
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let encoded =
+            sample.encode_members(&mut Encoder::new(&mut bytes, S::struct_type().encoding));
+        let written = match encoded {
+            Ok(()) => self.write(set, sample.security(), &bytes),
+            Err(error) => Err(error.into()),
+        };
+        self.bytes = bytes;
+        written
     }
 
     /// Writes an encoded sample to the set with this index. It must have the type and the encoding of the set.
@@ -299,23 +292,26 @@ impl<P: Participant> Publisher<P> {
     /// If there is no such set.
     #[inline]
     pub fn publish_bytes(&mut self, set: usize, bytes: &[u8]) -> Result<(), P::Error> {
-        self.bytes.clear();
-        self.bytes.extend_from_slice(bytes);
-        self.write(set, None)
+        self.write(set, None, bytes)
     }
 
     #[inline]
-    fn write(&mut self, set: usize, security: Option<u32>) -> Result<(), P::Error> {
+    pub(crate) fn write(
+        &mut self,
+        set: usize,
+        security: Option<u32>,
+        bytes: &[u8],
+    ) -> Result<(), P::Error> {
         let Some(own) = self.sets[set].of(security) else {
             self.counters.unlisted += 1;
             return Ok(());
         };
         let writer = &mut own.writer;
-        match writer.write(&self.bytes, None) {
+        match writer.write(bytes, None) {
             Ok(()) => self.patience.is_exhausted = false,
             Err(error) if error.is_timed_out() => {
                 let (patience, counters) = (&mut self.patience, &mut self.counters);
-                if !write_again(writer, &self.bytes, patience, counters)? {
+                if !write_again(writer, bytes, patience, counters)? {
                     self.counters.dropped += 1;
                     return Ok(());
                 }

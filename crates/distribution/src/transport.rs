@@ -145,6 +145,8 @@ pub trait Participant: Clone {
     type WaitSet: WaitSet<Self::RawReader, Error = Self::Error>;
     /// Contents of echoes.
     const ECHO: EchoContents = EchoContents::Sample;
+    /// Time in which a writer and a reader that exist discover each other.
+    const DISCOVERY: Duration = Duration::from_secs(3);
 
     /// Returns the identifier of this participant, by which others know it; `None` if it has none.
     fn own_id(&self) -> Option<ParticipantId> {

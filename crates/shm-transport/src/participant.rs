@@ -10,7 +10,7 @@ use crate::wait_set::ShmWaitSet;
 use crate::writer::ShmRawWriter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tickwire_distribution::types::StructType;
 use tickwire_distribution::{EchoContents, Participant, ParticipantId, Qos, RawReader, RawSample};
 use tickwire_shm::Schema;
@@ -108,6 +108,7 @@ impl Participant for ShmParticipant {
     type WaitSet = ShmWaitSet;
     /// A slot of a ring has room for the largest sample: rings of marks hold many more echoes in less memory.
     const ECHO: EchoContents = EchoContents::Mark;
+    const DISCOVERY: Duration = Duration::from_secs(1);
 
     fn own_id(&self) -> Option<ParticipantId> {
         Some(self.id())

@@ -1,9 +1,13 @@
 //! Echoes over shared memory: as many as samples fit into a ring, all found and counted.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 use tickwire_distribution::{
-    Delivery, MarketData, MarketDataEntry, Participant, Role, Stations, TopicSet,
+    Delivery, EchoSummary, Echoes, MarketData, MarketDataEntry, Participant, Publisher, Role,
+    Stations, Subscriber, SubscriberOptions, TopicSet,
 };
 use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
@@ -123,4 +127,59 @@ fn each_publisher_gets_the_echoes_of_its_own_samples() {
         assert_eq!(numbers, (1..=counts[index]).collect::<Vec<u64>>());
         assert_eq!(echoes.echoes_of_others(), counts[1 - index]);
     }
+}
+
+/// Publishes 1000 samples to two subscribers, of which `echoing` echo; one of these ends after 10 samples if `one_ends`.
+/// Returns the numbers of subscribers that owe echoes, and the echoes.
+fn publish_to_two(name: &str, echoing: usize, one_ends: bool) -> (Vec<u32>, EchoSummary, u64) {
+    let scene = Scene::new(name);
+    let (sets, delivery) = ([TopicSet::of::<MarketData>()], Delivery::default());
+    let subscribe = |index: usize| {
+        let options = SubscriberOptions { echo: index < echoing, ..SubscriberOptions::default() };
+        let place = scene.join();
+        let (sets, delivery) = (sets.clone(), delivery.clone());
+        thread::spawn(move || {
+            let mut subscriber = Subscriber::new(&place, &sets, &delivery, &options).unwrap();
+            let mut taken = 0;
+            while !subscriber.is_over() && !(one_ends && index == 0 && taken >= 10) {
+                taken += subscriber.receive(TICK, |_| ()).unwrap();
+            }
+            taken as u64
+        })
+    };
+    let place = scene.join();
+    let readers = Stations::new(&place, &sets, &delivery, Role::Echoes).unwrap();
+    let mut publisher = Publisher::new(&place, &sets, &delivery, PATIENCE, || false).unwrap();
+    let subscribers = [0, 1].map(subscribe);
+    assert!(publisher.wait_matched(2, PATIENCE).unwrap());
+    let timed = Arc::new(AtomicU64::new(0));
+    let on_echo = {
+        let timed = timed.clone();
+        move |echo: &tickwire_distribution::Arrival<'_>| {
+            timed.fetch_add(u64::from(echo.age_ns().is_some()), Ordering::Relaxed);
+        }
+    };
+    let present = Some(publisher.subscribers().unwrap());
+    let echoes = Echoes::start(readers, present, PATIENCE, || false, on_echo).unwrap();
+    let awaited = echoes.awaited().unwrap().to_vec();
+    for msg_seq_num in 1..=1000 {
+        publisher.publish(0, &MarketData { msg_seq_num, ..MarketData::default() }).unwrap();
+    }
+    publisher.finish(true, PATIENCE).unwrap();
+    let summary = echoes.finish(&publisher.counters().written, PATIENCE).unwrap();
+    let taken = subscribers.map(|subscriber| subscriber.join().unwrap());
+    assert_eq!(timed.load(Ordering::Relaxed), summary.received);
+    (awaited, summary, taken[0])
+}
+
+#[test]
+fn a_publisher_receives_the_echoes_of_those_that_echo_and_counts_the_missing_ones() {
+    let all = |received| EchoSummary { received, is_exact: true, ..EchoSummary::default() };
+    let (awaited, summary, _) = publish_to_two("two", 2, false);
+    assert_eq!((awaited, summary), (vec![2], all(2000)));
+    let (awaited, summary, _) = publish_to_two("silent", 1, false);
+    assert_eq!((awaited, summary), (vec![1], all(1000)), "a silent one owes nothing");
+    let (awaited, summary, echoed) = publish_to_two("ends", 2, true);
+    let expected = EchoSummary { missing: 1000 - echoed, ..all(1000 + echoed) };
+    assert_eq!((awaited, summary), (vec![2], expected));
 }

@@ -1,11 +1,11 @@
 //! Publishes what a command receives. All channels or lines share one publisher.
 
-use super::{DeliveryArgs, OutletError, Outlets, Places, PublishTransport};
+use super::{DeliveryArgs, Places, PublishTransport, refused};
 use crate::console::tell;
 use crate::failure::Failure;
 use crate::units::{Span, span_in};
 use std::sync::{Arc, Mutex, PoisonError};
-use tickwire_distribution::TopicSet;
+use tickwire_distribution::{OutletError, Outlets, TopicSet};
 use tickwire_feed::counted;
 use tickwire_net::Stop;
 
@@ -74,6 +74,8 @@ impl clap::FromArgMatches for PublishedDelivery {
 #[derive(Clone)]
 pub struct Bus {
     outlets: Arc<Mutex<Outlets>>,
+    /// Name of the transports in the monitor.
+    transport: &'static str,
     args: BusArgs,
 }
 
@@ -91,15 +93,21 @@ impl Bus {
         let patience = args.patience.duration();
         let PublishedDelivery(delivery) = &args.delivery;
         let places = Places::join(delivery, args.transport)?;
-        let outlets = Outlets::new(&places, delivery, sets, is_captured, patience, stop)?;
+        let outlets = places.outlets(delivery, sets, is_captured, patience, stop)?;
         let count = args.subscribers.unwrap_or(u32::from(is_captured));
-        if !outlets.wait(count, false, patience, stop)? && !stop.is_set() {
+        if !places.wait(&outlets, count, false, patience, stop)? && !stop.is_set() {
             tracing::warn!(
                 "fewer subscribers than {count} (--subscribers) after {patience:?}: publishing anyway; \
                  both sides need the same --transport, --domain, --partition, --topics and --network"
             );
         }
-        Ok(Some(Self { outlets: Arc::new(Mutex::new(outlets)), args: args.clone() }))
+        let (outlets, transport) = (Arc::new(Mutex::new(outlets)), places.name());
+        Ok(Some(Self { outlets, transport, args: args.clone() }))
+    }
+
+    /// Returns the name of the transports in the monitor.
+    pub const fn transport(&self) -> &'static str {
+        self.transport
     }
 
     /// Calls `publish` with the publisher, which is locked meanwhile: one channel publishes at a time.
@@ -114,7 +122,8 @@ impl Bus {
     /// subscriber.
     pub fn finish(&self, is_whole: bool) -> Result<bool, Failure> {
         let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration())?;
+        let is_acknowledged = outlets.finish(is_whole, self.args.patience.duration());
+        let is_acknowledged = is_acknowledged.map_err(|error| refused(&error))?;
         let counters = outlets.counters();
         let (written, dropped) = (counters.written(), counters.dropped);
         tell!("tickwire: {} published, {dropped} dropped", counted(written, "sample"));

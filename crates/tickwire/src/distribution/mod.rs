@@ -17,7 +17,7 @@ pub use latency::{DistributionMetrics, Latencies, Row, rows_json, side_by_side, 
 pub use monitor::BusWatch;
 pub use parent::{ParentArgs, stop_on_signals};
 pub use topic_metrics::TopicMetrics;
-pub use transport::{OutletError, Outlets, Places, PublishTransport, ShmPlace};
+pub use transport::{DDS, Places, PublishTransport, SHM, ShmPlace};
 
 use crate::console::tell;
 use crate::decode::select;

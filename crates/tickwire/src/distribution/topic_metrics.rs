@@ -1,7 +1,7 @@
 //! Metrics of published topics, and their state in the monitor.
 
-use super::{BusWatch, Outlets};
-use tickwire_distribution::TopicSet;
+use super::BusWatch;
+use tickwire_distribution::{Outlets, TopicSet};
 use tickwire_monitor::{BusFacts, BusRole, MonitorBuilder};
 use tickwire_telemetry::metrics::{Counter, Gauge, Metrics};
 

@@ -2,10 +2,11 @@
 
 use super::best::{BestPrices, LineNews, Series, Stale};
 use super::show::Shown;
-use crate::distribution::{Bus, BusArgs, OutletError, Outlets};
+use crate::distribution::{Bus, BusArgs};
 use crate::failure::Failure;
 use crate::output::OutputArgs;
 use tickwire_distribution::market::{MarketSamples, Origin};
+use tickwire_distribution::{OutletError, Outlets};
 use tickwire_feed::book::{Amount, Level};
 use tickwire_feed::market::{
     BookKind, ExchangeTime, Instrument, Instruments, MarketEvent, Status, Trade, TradeAction,

@@ -1,10 +1,11 @@
 //! From packets to samples on the bus: the engine and the sink of the feed handler.
 
 use super::samples::{Became, Refused, Samples};
-use crate::distribution::{Latencies, OutletError, Outlets};
+use crate::distribution::Latencies;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
+use tickwire_distribution::{OutletError, Outlets};
 use tickwire_fast::Message;
 use tickwire_feed::arbiter::{Gap, LineEvent};
 use tickwire_feed::handler::{Decoded, Delivery, Engine, Fault, Packet, Sink};

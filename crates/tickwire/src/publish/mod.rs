@@ -11,11 +11,11 @@ mod sources;
 pub use args::PublishArgs;
 
 use crate::console::tell;
-use crate::distribution::{self, Outlets, Places, refused};
+use crate::distribution::{self, Places, refused};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{check_cpu, reset_policy, with_reset_template};
-use echoes::{Echoes, Heard, Listeners};
+use echoes::{Echoing, Heard, Listeners};
 use engine::{Publishing, Stamped, Times};
 use metrics::PublishMetrics;
 use report::Report;
@@ -24,7 +24,7 @@ use sources::Monitored;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tickwire_distribution::TopicSet;
+use tickwire_distribution::{Outlets, TopicSet};
 use tickwire_fast::Decoder;
 use tickwire_feed::handler::{Dynamic, Handler, HandlerOptions};
 use tickwire_feed::market::NoBooks;
@@ -101,16 +101,23 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 
     // Opened before subscribers are awaited, so that a wrong name is reported at once.
     let file = args.file.as_deref().map(|path| args.open(path)).transpose()?;
-    let (publisher, echoes) = match args.empty_builder {
-        true => (None, Vec::new()),
-        false => join(args, &sets, &stop)?,
+    let places = match args.empty_builder {
+        true => None,
+        false => Some(Places::join(&args.delivery, args.transport)?),
+    };
+    let (publisher, echoes) = match &places {
+        None => (None, Vec::new()),
+        Some(places) => {
+            let (outlets, echoes) = join(args, places, &sets, &stop)?;
+            (Some(outlets), echoes)
+        }
     };
     let mut publishing = Logged::new(Publishing::new(samples, publisher, times));
     let mut metrics = PublishMetrics::new(&sets);
     let exporter = args.metrics.serve(metrics.all())?;
     let monitored = match args.monitor.builder("publish") {
         Some(mut builder) => {
-            let transport = publishing.inner().publisher().map_or("nothing", Outlets::name);
+            let transport = places.as_ref().map_or("nothing", Places::name);
             metrics.tell_monitor(&mut builder, transport, &sets);
             let explaining = Explaining::new(program.set().clone(), decoding, framing);
             let explaining = explaining.map_err(Failure::Usage)?;
@@ -150,37 +157,38 @@ pub fn run(args: &PublishArgs) -> Result<Outcome, Failure> {
 /// Creates the writers and the readers of echoes, and waits for subscribers.
 fn join(
     args: &PublishArgs,
+    places: &Places,
     sets: &[TopicSet],
     stop: &Stop,
-) -> Result<(Option<Outlets>, Vec<Echoes>), Failure> {
+) -> Result<(Outlets, Vec<Echoing>), Failure> {
     let patience = args.patience();
-    let places = Places::join(&args.delivery, args.transport)?;
     // Created before the subscribers connect, so that both directions are matched at the same time.
     let listeners = match args.no_echo {
         true => None,
-        false => Some(Listeners::new(&places, &args.delivery, sets)?),
+        false => Some(Listeners::new(places, &args.delivery, sets)?),
     };
     // A pipe sets the pace, as lines do; a file does not.
     let all = args.file.as_ref().is_some_and(|path| path.is_file());
-    let outlets = Outlets::new(&places, &args.delivery, sets, all, patience, stop)?;
+    let outlets = places.outlets(&args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();
     // A subscriber of generated types seldom wants every template.
-    let is_matched = outlets.wait(count, !args.of_templates(), patience, stop)?;
+    let is_matched = places.wait(&outlets, count, !args.of_templates(), patience, stop)?;
     if !is_matched && !stop.is_set() {
         tell!(
             "tickwire: fewer subscribers than {count} on all topics after {patience:?}: publishing anyway; \
              both sides need the same --domain, --partition, --topics, --network and --transport"
         );
     }
-    let awaited = (count > 0 && is_matched).then(|| outlets.subscribers()).transpose()?;
-    let echoes = listeners.map(|listeners| listeners.start(awaited, patience, stop)).transpose()?;
-    Ok((Some(outlets), echoes.unwrap_or_default()))
+    let present = (count > 0 && is_matched).then(|| outlets.subscribers()).transpose();
+    let present = present.map_err(|error| refused(&error))?;
+    let echoes = listeners.map(|listeners| listeners.start(present, patience, stop)).transpose()?;
+    Ok((outlets, echoes.unwrap_or_default()))
 }
 
 /// Tells the subscribers that a broken feed was stopped.
 fn tell_stopped(publishing: &mut Publishing, patience: Duration) {
     let Some(publisher) = publishing.publisher_mut() else { return };
-    if let Err(Failure::Data(why) | Failure::Usage(why)) = publisher.finish(false, patience) {
+    if let Err(why) = publisher.finish(false, patience) {
         tracing::error!("cannot announce to subscribers that the feed is stopped: {why}");
     }
 }
@@ -191,7 +199,7 @@ fn finish(
     args: &PublishArgs,
     end: End,
     publishing: &mut Publishing,
-    echoes: Vec<Echoes>,
+    echoes: Vec<Echoing>,
     stop: &Stop,
 ) -> Result<(Vec<Heard>, bool), Failure> {
     let Some(publisher) = publishing.publisher_mut() else { return Ok((Vec::new(), true)) };
@@ -200,7 +208,8 @@ fn finish(
         true => distribution::say(args.json.as_deref(), "Writing Done token."),
         false => Ok(()),
     };
-    let is_acknowledged = publisher.finish(is_whole, args.patience())?;
+    let is_acknowledged = publisher.finish(is_whole, args.patience());
+    let is_acknowledged = is_acknowledged.map_err(|error| refused(&error))?;
     // Checked only now: subscribers learn of the end even if standard output is closed.
     said?;
     let written = |transport| {
@@ -210,7 +219,8 @@ fn finish(
     };
     let heard = echoes.into_iter().map(|one| {
         let written = written(one.transport);
-        one.finish(written, args.patience(), stop)
+        let patience = if stop.is_set() { Duration::ZERO } else { args.patience() };
+        one.finish(written, patience)
     });
     Ok((heard.collect::<Result<_, _>>()?, is_acknowledged))
 }

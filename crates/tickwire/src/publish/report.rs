@@ -1,16 +1,16 @@
 //! Report of a publisher, as a table and as JSON.
 
 use super::args::PublishArgs;
-use super::echoes::{Heard, MissingEchoes};
+use super::echoes::Heard;
 use super::engine::Publishing;
 use super::{End, Ended, FeedHandler};
-use crate::distribution::{Outlets, counts_json, rows_json, table_of, write_json};
+use crate::distribution::{counts_json, rows_json, table_of, write_json};
 use crate::failure::Failure;
 use crate::files;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
-use tickwire_distribution::{PublisherCounters, TopicSet};
+use tickwire_distribution::{EchoSummary, Outlets, PublisherCounters, TopicSet};
 use tickwire_feed::arbiter::Line;
 use tickwire_feed::counted;
 
@@ -37,7 +37,7 @@ impl Report<'_> {
         feed.refused + outlet.dropped + outlet.unlisted > 0
             || feed.faults > 0 && self.args.file.is_some()
             || !self.is_acknowledged
-            || self.missing_echoes().at_least > 0
+            || self.echoed().missing > 0
             || !self.failed().is_empty()
     }
 
@@ -64,16 +64,15 @@ impl Report<'_> {
         self.publishing.publisher().map(Outlets::failed).unwrap_or_default()
     }
 
-    fn echoed(&self) -> u64 {
-        self.echoes.iter().map(|heard| heard.echoes).sum()
-    }
-
-    fn missing_echoes(&self) -> MissingEchoes {
-        let none = MissingEchoes { at_least: 0, is_exact: true };
-        self.echoes.iter().fold(none, |sum, heard| MissingEchoes {
-            at_least: sum.at_least + heard.missing.at_least,
-            is_exact: sum.is_exact && heard.missing.is_exact,
-        })
+    /// Echoes over all transports together.
+    fn echoed(&self) -> EchoSummary {
+        let mut sum = EchoSummary { is_exact: true, ..EchoSummary::default() };
+        for Heard { summary, .. } in &self.echoes {
+            sum.received += summary.received;
+            sum.missing += summary.missing;
+            sum.is_exact &= summary.is_exact;
+        }
+        sum
     }
 
     fn transports_json(&self) -> Value {
@@ -116,7 +115,7 @@ impl Report<'_> {
             )?;
         }
         if !self.echoes.is_empty() {
-            writeln!(out, "{} echoes", self.echoed())?;
+            writeln!(out, "{} echoes", self.echoed().received)?;
             self.write_missing_echoes(out)?;
         }
         let remarks = [
@@ -150,7 +149,7 @@ impl Report<'_> {
     }
 
     fn write_missing_echoes(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let MissingEchoes { at_least, is_exact } = self.missing_echoes();
+        let EchoSummary { missing: at_least, is_exact, .. } = self.echoed();
         if !is_exact {
             writeln!(
                 out,
@@ -174,7 +173,7 @@ impl Report<'_> {
         let (feed, outlet) = (self.publishing.counters(), self.outlet());
         let handler = self.handler.counters();
         let arbiter = self.handler.arbiter();
-        let missing = self.missing_echoes();
+        let echoed = self.echoed();
         let lines: Vec<Value> = Line::ALL
             .into_iter()
             .map(|line| {
@@ -219,9 +218,9 @@ impl Report<'_> {
             "unlisted": outlet.unlisted,
             "stalls": outlet.stalls,
             "stalled_ms": outlet.stalled_ns as f64 / 1e6,
-            "echoes": (!self.echoes.is_empty()).then(|| self.echoed()),
-            "echoes_missing": (missing.is_exact && !self.echoes.is_empty()).then_some(missing.at_least),
-            "echoes_missing_at_least": missing.at_least,
+            "echoes": (!self.echoes.is_empty()).then_some(echoed.received),
+            "echoes_missing": (echoed.is_exact && !self.echoes.is_empty()).then_some(echoed.missing),
+            "echoes_missing_at_least": echoed.missing,
             "transports": self.transports_json(),
             "acknowledged": self.is_acknowledged,
             "lines": lines,

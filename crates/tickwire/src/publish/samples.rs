@@ -2,11 +2,11 @@
 //! from the templates.
 
 use super::args::PublishArgs;
-use crate::distribution::{OutletError, Outlets, template_samples};
+use crate::distribution::template_samples;
 use crate::failure::Failure;
 use tickwire_distribution::fill::{FillError, Filled, FilledTopics, Filler};
 use tickwire_distribution::templates::{TemplateSamples, UnfitValue};
-use tickwire_distribution::{Outlet, TopicSet};
+use tickwire_distribution::{Outlet, OutletError, Outlets, TopicSet};
 use tickwire_fast::{Message, Program};
 
 /// Template that ends a feed.

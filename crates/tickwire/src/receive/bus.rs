@@ -1,10 +1,11 @@
 //! Implements `receive --publish`: publishes the books and events of all channels.
 
 use super::show::ShownKinds;
-use crate::distribution::{Bus, BusArgs, OutletError, Outlets, TopicMetrics, refused};
+use crate::distribution::{Bus, BusArgs, TopicMetrics, refused};
 use crate::failure::Failure;
 use hdrhistogram::Histogram;
 use tickwire_distribution::market::{MarketSamples, Origin, market_sets};
+use tickwire_distribution::{OutletError, Outlets};
 use tickwire_feed::market::MarketEvent;
 use tickwire_feed::recovery::{BookChange, Recovery};
 use tickwire_monitor::MonitorBuilder;
@@ -67,21 +68,13 @@ impl MarketBus {
     }
 
     /// Registers the metrics of the topics, and adds these to the monitor if there is one.
-    pub fn metrics(
-        &self,
-        all: &Metrics,
-        monitor: Option<&mut MonitorBuilder>,
-    ) -> Result<TopicMetrics, Failure> {
+    pub fn metrics(&self, all: &Metrics, monitor: Option<&mut MonitorBuilder>) -> TopicMetrics {
         let sets = market_sets();
         let mut metrics = TopicMetrics::new(all, &sets);
         if let Some(monitor) = monitor {
-            let tell = |outlets: &mut Outlets| {
-                metrics.tell_monitor(monitor, outlets.name(), &sets);
-                Ok(())
-            };
-            self.bus.with(tell).map_err(|error| refused(&error))?;
+            metrics.tell_monitor(monitor, self.bus.transport(), &sets);
         }
-        Ok(metrics)
+        metrics
     }
 
     /// Publishes the counts of the topics.

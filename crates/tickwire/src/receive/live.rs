@@ -64,7 +64,7 @@ impl Session<'_> {
             (0..threads).map(|index| self.make_loop(index, threads, &metrics, &mut monitor));
         let mut loops = loops.collect::<Result<Vec<_>, Failure>>()?;
         if let (Some(first), Some(bus)) = (loops.first_mut(), &self.bus) {
-            first.topics = Some(bus.metrics(&metrics, monitor.as_mut())?);
+            first.topics = Some(bus.metrics(&metrics, monitor.as_mut()));
         }
         let exporter = self.args.metrics.serve(&metrics)?;
         let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
