@@ -80,7 +80,7 @@ async function compareProcesses(processes) {
       declared_gaps: sum("declared_gaps", format.count),
       stale_books: sum("stale_books", format.count),
       sessions: of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "",
-      uptime_ms: of.error ? "" : format.span(of.uptime_ms),
+      uptime_ms: of.error ? "" : `up ${format.span(of.uptime_ms)}`,
     };
     for (const cell of row.querySelectorAll("[data-process-metric]")) add(`${of.name} ${cell.dataset.processMetric}`, cell, wanted[cell.dataset.processMetric]);
     add(`${of.name} state`, row.querySelector(".pill"), of.error ? "no answer" : of.not_ready.length ? "not ready" : of.warnings.length ? "warning" : "ready");

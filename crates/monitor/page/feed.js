@@ -1,7 +1,7 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
 import { ofHistory, spark } from "./charts.js";
-import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
+import { className, figure, h, keyed, labelled, table, text, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hourOfChannel } from "./hour.js";
 import { latency } from "./latency.js";
@@ -91,9 +91,11 @@ const FIGURES = [
 
 const sum = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
+const STALE_HEADS = ["Instrument", "Stale because", "Since"];
+
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
-  const stale = table(["Instrument", "Stale because", "Since"]);
+  const stale = table(STALE_HEADS, { class: "reflow" });
   const stats = [
     ["waiting updates", "books.waiting_updates", "waiting_updates"],
     ["applied", "books.applied_updates", "applied_updates"],
@@ -146,7 +148,7 @@ function books() {
         const why = h("span", { class: "tag warn" });
         const words = h("span", { class: "quiet" });
         const since = h("td", { class: "mono" });
-        const row = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words), since);
+        const row = labelled(h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words), since), STALE_HEADS);
         row.update = (book) => {
           text(since, book.since_ms ? format.clock(book.since_ms) : "");
           since.title = book.since_ms ? new Date(book.since_ms).toString() : "";
@@ -165,13 +167,15 @@ const LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 
 const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
 
+const GAP_HEADS = ["Time", "#First number", "#Lost", "State", "Packets"];
+
 function gapRow(channel) {
   return (gap) => {
     const state = h("span", { class: "tag" });
     const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
     const packets = h("span");
     const linkless = h("span", { class: "quiet" });
-    const row = h(
+    const row = labelled(h(
       "tr",
       { "data-gap": gap.id },
       h("td", { class: "mono" }, format.clock(gap.at_ms)),
@@ -179,7 +183,7 @@ function gapRow(channel) {
       h("td", { class: "num", "data-metric": "count" }, format.count(gap.count)),
       h("td", {}, state, " ", after),
       h("td", {}, packets, linkless),
-    );
+    ), GAP_HEADS);
     row.update = (gap) => {
       const isFilled = gap.status === "filled";
       text(state, isFilled ? `filled by ${HOW[gap.filled_by]} after` : gap.status);
@@ -195,8 +199,10 @@ function gapRow(channel) {
   };
 }
 
+const EVENT_HEADS = ["Time", "Kind", "What", "Packet"];
+
 function events(channel) {
-  const rows = table(["Time", "Kind", "What", "Packet"]);
+  const rows = table(EVENT_HEADS, { class: "reflow" });
   const dropped = h("p", { class: "quiet" });
   const none = h("p", { class: "empty" }, "Nothing has happened yet.");
   const element = h(
@@ -216,14 +222,14 @@ function events(channel) {
     keyed(rows.body, events, (event) => event.id, (event) => {
       const link = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel)}/${event.packet}` }, "explain");
       const linkless = h("span", { class: "quiet" });
-      const row = h(
+      const row = labelled(h(
         "tr",
         { "data-event": event.id },
         h("td", { class: "mono" }, format.clock(event.at_ms)),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
-        h("td", {}, event.text),
+        h("td", { class: "whole" }, event.text),
         h("td", {}, link, linkless),
-      );
+      ), EVENT_HEADS);
       row.update = ({ packet, packet_status: status }) => {
         if (link && !packet) link.remove();
         text(linkless, LINKLESS[status] ?? "");
@@ -266,7 +272,7 @@ function channel(app) {
       return element;
     });
     const lines = h("div", { class: "columns" });
-    const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
+    const gaps = table(GAP_HEADS, { class: "reflow" });
     const none = h("p", { class: "empty" });
     const some = h("p", { class: "quiet" });
     const time = timeline((gap) => {
@@ -297,7 +303,7 @@ function channel(app) {
         ),
       ),
       failure,
-      h("dl", { class: "figures" }, figures),
+      h("dl", { class: "figures ten" }, figures),
       lines,
       h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),

@@ -48,17 +48,19 @@ function lineTag() {
   return element;
 }
 
-const HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"];
+const HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command"];
 
 function row({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
   const [recent, stale, rate, p99] = numbers;
-  const [sessions, channels, command, up] = ["sessions", "channels", "command", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
+  const [sessions, channels] = ["sessions", "channels"].map((member) => h("td", { "data-process-metric": member }));
+  const command = h("div", { "data-process-metric": "command" });
+  const up = h("div", { class: "quiet", "data-process-metric": "uptime_ms" });
   const gaps = h("td", { class: "num", "data-process-metric": "declared_gaps" });
   const badge = h("span", { class: "pill" });
   const why = h("div", { class: "quiet why" });
   const lines = h("td", { class: "tags" });
-  const cells = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, command, up];
+  const cells = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, h("td", {}, command, up)];
   const element = labelled(h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), cells), HEADS);
   element.update = (of) => {
     const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
@@ -79,7 +81,7 @@ function row({ name }) {
     ofChannels(stale, () => format.count(sum("stale_books")));
     ofChannels(p99, () => format.ns(Math.max(...of.channels.map((channel) => channel.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
-    text(up, of.error ? "" : format.span(of.uptime_ms));
+    text(up, of.error ? "" : `up ${format.span(of.uptime_ms)}`);
   };
   return element;
 }
@@ -101,7 +103,7 @@ function topicCell(name) {
 
 /** The topics of all processes: a column for each process that writes or reads any. */
 function topicsCard() {
-  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
+  const place = h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   // A process that does not answer keeps its column, with what it said last.
@@ -173,7 +175,7 @@ export function overview(root, tell) {
   const all = table(HEADS, { class: "processes reflow" });
   const topics = topicsCard();
   root.replaceChildren(h("section", { class: "card" }, h("h2", {}, "Processes"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)), topics);
+    h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Processes" }, all)), topics);
   const look = async () => {
     try {
       const known = await processes();

@@ -1,6 +1,6 @@
 // The view of topics: samples, matched readers or writers, backlog, late joiners and losses.
 
-import { className, figure, h, keyed, table, text } from "./dom.js";
+import { className, figure, h, keyed, labelled, table, text } from "./dom.js";
 import * as format from "./format.js";
 import { hour } from "./hour.js";
 import { topicsOfAll } from "./processes.js";
@@ -10,10 +10,12 @@ const STANDINGS = { present: ["present", "good"], done: ["its feed is done", "go
 /** Counts that are a fault if they are not 0. */
 const FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
 
+const heads = (isPublisher) => ["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...(isPublisher ? ["#Backlog"] : [])];
+
 function topicRow(isPublisher) {
   return ({ name }) => {
     const [samples, rate, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((metric) => h("td", { class: "num", "data-metric": metric }));
-    const row = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate, matched, isPublisher && backlog);
+    const row = labelled(h("tr", { "data-topic": name }, h("th", { scope: "row" }, name), samples, rate, matched, isPublisher && backlog), heads(isPublisher));
     row.update = (topic) => {
       text(samples, format.count(topic.samples));
       text(rate, format.rate(topic.samples_per_second));
@@ -54,7 +56,7 @@ function busCard(bus) {
   const isPublisher = bus.role === "publisher";
   const badge = h("span", { class: "pill", "data-metric": "status" });
   const counts = h("dl", { class: "figures" });
-  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...(isPublisher ? ["#Backlog"] : [])]);
+  const topics = table(heads(isPublisher), { class: "reflow" });
   const publishers = h("div", { class: "columns wide" });
   const element = h("article", { class: "card" },
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),

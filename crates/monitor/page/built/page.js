@@ -71,18 +71,18 @@ function figure(kind, label, metric) {
   };
   return element2;
 }
-function labelled(row3, heads) {
+function labelled(row3, heads2) {
   [...row3.children].forEach((cell2, at) => {
-    cell2.dataset.label = heads[at].replace(/^#/, "");
+    cell2.dataset.label = heads2[at].replace(/^#/, "");
   });
   return row3;
 }
 function table(columns, properties) {
   const body = h("tbody");
-  const heads = columns.map(
+  const heads2 = columns.map(
     (column) => column.startsWith("#") ? h("th", { class: "num", scope: "col" }, column.slice(1)) : h("th", { scope: "col" }, column)
   );
-  const element2 = h("table", properties, h("thead", {}, h("tr", {}, heads)), body);
+  const element2 = h("table", properties, h("thead", {}, h("tr", {}, heads2)), body);
   element2.body = body;
   return element2;
 }
@@ -905,16 +905,18 @@ function lineTag() {
   };
   return element2;
 }
-var HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command", "Up"];
+var HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command"];
 function row2({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
   const [recent, stale, rate2, p99] = numbers;
-  const [sessions, channels, command, up] = ["sessions", "channels", "command", "uptime_ms"].map((member) => h("td", { "data-process-metric": member }));
+  const [sessions, channels] = ["sessions", "channels"].map((member) => h("td", { "data-process-metric": member }));
+  const command = h("div", { "data-process-metric": "command" });
+  const up = h("div", { class: "quiet", "data-process-metric": "uptime_ms" });
   const gaps = h("td", { class: "num", "data-process-metric": "declared_gaps" });
   const badge = h("span", { class: "pill" });
   const why = h("div", { class: "quiet why" });
   const lines = h("td", { class: "tags" });
-  const cells3 = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, command, up];
+  const cells3 = [h("td", { class: "state" }, badge, why), lines, ...numbers, sessions, gaps, channels, h("td", {}, command, up)];
   const element2 = labelled(h("tr", { "data-process": name }, h("th", { scope: "row" }, h("a", { href: address(name) }, name)), cells3), HEADS);
   element2.update = (of) => {
     const reasons = of.error ? [of.error] : [...of.not_ready, ...of.warnings];
@@ -935,7 +937,7 @@ function row2({ name }) {
     ofChannels(stale, () => count(sum2("stale_books")));
     ofChannels(p99, () => ns(Math.max(...of.channels.map((channel2) => channel2.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
-    text(up, of.error ? "" : span(of.uptime_ms));
+    text(up, of.error ? "" : `up ${span(of.uptime_ms)}`);
   };
   return element2;
 }
@@ -953,12 +955,12 @@ function topicCell(name) {
   return element2;
 }
 function topicsCard() {
-  const place = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
+  const place = h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const element2 = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
   const known = /* @__PURE__ */ new Map();
   let shown3 = "";
-  let heads = [];
+  let heads2 = [];
   let body;
   element2.fail = (error) => {
     text(failure, `no answer: ${error.message}`);
@@ -971,16 +973,16 @@ function topicsCard() {
     const names = columns.map(({ name }) => `${name} ${known.get(name).role}`).join();
     if (names !== shown3) {
       shown3 = names;
-      heads = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
+      heads2 = columns.map(({ name }) => ({ badge: h("span", { class: "pill" }), late: h("div", { class: "quiet" }), name }));
       const head = ({ badge, late, name }) => {
         const { role, transport } = known.get(name);
         return h("th", { class: "num", scope: "col", "data-bus": name }, h("a", { href: `${address(name)}#topics` }, name), " ", badge, h("div", { class: "quiet" }, `${role} over ${transport}`), late);
       };
       body = h("tbody");
-      place.replaceChildren(h("table", { class: "reflow" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads.map(head))), body));
+      place.replaceChildren(h("table", { class: "reflow" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), heads2.map(head))), body));
     }
     element2.hidden = columns.length === 0;
-    heads.forEach(({ badge, late }, at) => {
+    heads2.forEach(({ badge, late }, at) => {
       const { error, name } = columns[at];
       const { status, role, late_joiners: count3 } = known.get(name);
       text(badge, error ? "no answer" : status);
@@ -1020,7 +1022,7 @@ function overview(root2, tell2) {
     "section",
     { class: "card" },
     h("h2", {}, "Processes"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
+    h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Processes" }, all)
   ), topics);
   const look = async () => {
     try {
@@ -1041,10 +1043,11 @@ function overview(root2, tell2) {
 var LEVELS2 = { live: "good", waiting: "warn", stalled: "bad" };
 var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
 var FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
+var heads = (isPublisher) => ["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["#Backlog"] : []];
 function topicRow(isPublisher) {
   return ({ name }) => {
     const [samples, rate2, matched, backlog] = ["samples", "samples_per_second", "matched", "backlog_samples"].map((metric) => h("td", { class: "num", "data-metric": metric }));
-    const row3 = h("tr", { "data-topic": name }, h("td", {}, name), samples, rate2, matched, isPublisher && backlog);
+    const row3 = labelled(h("tr", { "data-topic": name }, h("th", { scope: "row" }, name), samples, rate2, matched, isPublisher && backlog), heads(isPublisher));
     row3.update = (topic) => {
       text(samples, count(topic.samples));
       text(rate2, rate(topic.samples_per_second));
@@ -1081,7 +1084,7 @@ function busCard(bus) {
   const isPublisher = bus.role === "publisher";
   const badge = h("span", { class: "pill", "data-metric": "status" });
   const counts = h("dl", { class: "figures" });
-  const topics = table(["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["#Backlog"] : []]);
+  const topics = table(heads(isPublisher), { class: "reflow" });
   const publishers = h("div", { class: "columns wide" });
   const element2 = h(
     "article",
@@ -1250,12 +1253,12 @@ function shown2(app2, all, details) {
   const open2 = app2.opened();
   return details.filter(({ name }) => open2.includes(name));
 }
-function summaryTable(app2, noun, heads, cells3, isTroubled2) {
+function summaryTable(app2, noun, heads2, cells3, isTroubled2) {
   const title2 = h("h2");
   const found = h("p", { class: "quiet", role: "status" });
   const search = h("input", { type: "search", id: "search", placeholder: `Search ${noun} ( / )`, "aria-label": `Search ${noun}`, input: () => show2() });
   const onlyTroubled = h("input", { type: "checkbox", id: "only-troubled", change: () => show2() });
-  const rows = table(heads, { class: "summary reflow" });
+  const rows = table(heads2, { class: "summary reflow" });
   const element2 = h(
     "section",
     { class: "card", hidden: true },
@@ -1276,7 +1279,7 @@ function summaryTable(app2, noun, heads, cells3, isTroubled2) {
   const row3 = ({ name }) => {
     const button = h("button", { class: "link", type: "button" }, name);
     const made = cells3();
-    const element3 = labelled(h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made), heads);
+    const element3 = labelled(h("tr", { "data-summary": name, click: () => toggle(name) }, h("th", { scope: "row" }, button), made), heads2);
     element3.update = (item) => {
       const isOpen = String(app2.opened().includes(name));
       if (button.getAttribute("aria-expanded") !== isOpen) {
@@ -1504,9 +1507,10 @@ var FIGURES = [
   ["resets", "sequence_resets", (of) => of.sequence_resets]
 ];
 var sum = (counts) => Object.values(counts).reduce((sum2, count3) => sum2 + count3, 0);
+var STALE_HEADS = ["Instrument", "Stale because", "Since"];
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
-  const stale = table(["Instrument", "Stale because", "Since"]);
+  const stale = table(STALE_HEADS, { class: "reflow" });
   const stats = [
     ["waiting updates", "books.waiting_updates", "waiting_updates"],
     ["applied", "books.applied_updates", "applied_updates"],
@@ -1559,7 +1563,7 @@ function books() {
         const why = h("span", { class: "tag warn" });
         const words2 = h("span", { class: "quiet" });
         const since = h("td", { class: "mono" });
-        const row3 = h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2), since);
+        const row3 = labelled(h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2), since), STALE_HEADS);
         row3.update = (book2) => {
           text(since, book2.since_ms ? clock(book2.since_ms) : "");
           since.title = book2.since_ms ? new Date(book2.since_ms).toString() : "";
@@ -1574,13 +1578,14 @@ function books() {
 }
 var LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 var HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
+var GAP_HEADS = ["Time", "#First number", "#Lost", "State", "Packets"];
 function gapRow(channel2) {
   return (gap) => {
     const state = h("span", { class: "tag" });
     const after = h("span", { "data-metric": "filled_after_ms", hidden: true });
     const packets = h("span");
     const linkless = h("span", { class: "quiet" });
-    const row3 = h(
+    const row3 = labelled(h(
       "tr",
       { "data-gap": gap.id },
       h("td", { class: "mono" }, clock(gap.at_ms)),
@@ -1588,7 +1593,7 @@ function gapRow(channel2) {
       h("td", { class: "num", "data-metric": "count" }, count(gap.count)),
       h("td", {}, state, " ", after),
       h("td", {}, packets, linkless)
-    );
+    ), GAP_HEADS);
     row3.update = (gap2) => {
       const isFilled = gap2.status === "filled";
       text(state, isFilled ? `filled by ${HOW[gap2.filled_by]} after` : gap2.status);
@@ -1606,8 +1611,9 @@ function gapRow(channel2) {
     return row3;
   };
 }
+var EVENT_HEADS = ["Time", "Kind", "What", "Packet"];
 function events(channel2) {
-  const rows = table(["Time", "Kind", "What", "Packet"]);
+  const rows = table(EVENT_HEADS, { class: "reflow" });
   const dropped = h("p", { class: "quiet" });
   const none = h("p", { class: "empty" }, "Nothing has happened yet.");
   const element2 = h(
@@ -1627,14 +1633,14 @@ function events(channel2) {
     keyed(rows.body, events2, (event) => event.id, (event) => {
       const link2 = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel2)}/${event.packet}` }, "explain");
       const linkless = h("span", { class: "quiet" });
-      const row3 = h(
+      const row3 = labelled(h(
         "tr",
         { "data-event": event.id },
         h("td", { class: "mono" }, clock(event.at_ms)),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
-        h("td", {}, event.text),
+        h("td", { class: "whole" }, event.text),
         h("td", {}, link2, linkless)
-      );
+      ), EVENT_HEADS);
       row3.update = ({ packet, packet_status: status }) => {
         if (link2 && !packet) link2.remove();
         text(linkless, LINKLESS[status] ?? "");
@@ -1674,7 +1680,7 @@ function channel(app2) {
       return element3;
     });
     const lines = h("div", { class: "columns" });
-    const gaps = table(["Time", "#First number", "#Lost", "State", "Packets"]);
+    const gaps = table(GAP_HEADS, { class: "reflow" });
     const none = h("p", { class: "empty" });
     const some = h("p", { class: "quiet" });
     const time = timeline((gap) => {
@@ -1707,7 +1713,7 @@ function channel(app2) {
         )
       ),
       failure,
-      h("dl", { class: "figures" }, figures),
+      h("dl", { class: "figures ten" }, figures),
       lines,
       h(
         "section",
