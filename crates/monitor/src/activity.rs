@@ -1,6 +1,6 @@
 //! The history of FIX sessions and topics: the last hour, second by second.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -8,10 +8,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::bus::{BusState, TopicState};
-use crate::history::History;
+use crate::history::{History, SECONDS_MAX};
 
-/// Most sessions with a history. An hour of one has some 300 KB.
-const SESSIONS_MAX: usize = 64;
+/// Most sessions with a history.
+const SESSIONS_MAX: usize = 1_024;
+/// So many sessions keep a whole hour, whatever happens in it. More sessions share the memory of these: each keeps as many runs as
+/// its share has room for, and an idle session needs few.
+const WHOLE_HOURS: usize = 64;
+/// Most runs of all sessions, of 80 bytes each.
+const RUNS_MAX: usize = WHOLE_HOURS * SECONDS_MAX;
 
 /// One second of a FIX session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -78,10 +83,63 @@ pub(crate) const fn grown(before: u64, now: u64) -> u64 {
     if now < before { now } else { now - before }
 }
 
+/// A second of a session, and the idle ones after it: no message was counted, and nothing else changed.
+#[derive(Debug)]
+struct SecondRun {
+    first: SessionSecond,
+    idle: u64,
+}
+
+impl SecondRun {
+    /// Returns the idle second that follows the first one after `offset` seconds.
+    fn idle_second(&self, offset: u64) -> SessionSecond {
+        let t = self.first.t + offset;
+        SessionSecond { t, received: 0, sent: 0, resent: 0, rejected: 0, ..self.first.clone() }
+    }
+
+    fn seconds(&self) -> impl Iterator<Item = SessionSecond> {
+        let idle = (1..=self.idle).map(|offset| self.idle_second(offset));
+        std::iter::once(self.first.clone()).chain(idle)
+    }
+}
+
+/// The last hour of a session, in runs.
 #[derive(Debug, Default)]
 struct SessionHistory {
     before: SessionTotals,
-    seconds: History<SessionSecond>,
+    runs: VecDeque<SecondRun>,
+    /// Seconds of all runs.
+    count: u64,
+}
+
+impl SessionHistory {
+    /// Adds a second, and drops those that are older than an hour or for which `runs_max` leaves no room.
+    fn push(&mut self, second: SessionSecond, runs_max: usize) {
+        self.count += 1;
+        match self.runs.back_mut() {
+            Some(last) if second == last.idle_second(last.idle + 1) => last.idle += 1,
+            _ => self.runs.push_back(SecondRun { first: second, idle: 0 }),
+        }
+        while self.runs.len() > runs_max {
+            let dropped = self.runs.pop_front();
+            self.count -= dropped.map_or(0, |run| run.idle + 1);
+        }
+        if self.count > SECONDS_MAX as u64 {
+            self.count -= 1;
+            match self.runs.front_mut() {
+                Some(run) if run.idle > 0 => {
+                    *run = SecondRun { first: run.idle_second(1), idle: run.idle - 1 };
+                }
+                _ => drop(self.runs.pop_front()),
+            }
+        }
+    }
+
+    /// Returns the last `count` seconds, the oldest first.
+    fn seconds(&self, count: usize) -> Vec<SessionSecond> {
+        let all = self.runs.iter().flat_map(SecondRun::seconds);
+        all.skip((self.count as usize).saturating_sub(count)).collect()
+    }
 }
 
 /// Counts of all topics since the start.
@@ -106,17 +164,17 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    /// Completes the second `t` of all sessions. At most [`SESSIONS_MAX`] have a history; a new one replaces one that no longer
-    /// exists.
+    /// Completes the second `t` of all sessions. At most [`SESSIONS_MAX`] have a history. Those that no longer exist keep theirs
+    /// until there are [`WHOLE_HOURS`].
     pub(crate) fn end_second_of_sessions(&mut self, t: u64, fix: &Value) {
         let sessions = fix["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let named = || sessions.iter().filter_map(|of| Some((of["name"].as_str()?, of)));
-        if sessions.len() > SESSIONS_MAX || self.sessions.len() > sessions.len() {
+        let has_new = || named().any(|(name, _)| !self.sessions.contains_key(name));
+        if self.sessions.len() > WHOLE_HOURS || (self.sessions.len() == WHOLE_HOURS && has_new()) {
             let present: HashSet<&str> = named().map(|(name, _)| name).collect();
-            if self.sessions.len() >= SESSIONS_MAX {
-                self.sessions.retain(|known, _| present.contains(known.as_str()));
-            }
+            self.sessions.retain(|known, _| present.contains(known.as_str()));
         }
+        let runs_max = RUNS_MAX / sessions.len().clamp(WHOLE_HOURS, SESSIONS_MAX);
         let has_begun = std::mem::replace(&mut self.has_begun, true);
         for (name, session) in named() {
             if !self.sessions.contains_key(name) {
@@ -124,13 +182,13 @@ impl Activity {
                     continue;
                 }
                 let before = if has_begun { SessionTotals::default() } else { counts_of(session) };
-                let history = SessionHistory { before, seconds: History::default() };
+                let history = SessionHistory { before, ..SessionHistory::default() };
                 self.sessions.insert(name.to_owned(), history);
             }
             let Some(history) = self.sessions.get_mut(name) else { continue };
             let now = counts_of(session);
             let before = std::mem::replace(&mut history.before, now);
-            history.seconds.push(SessionSecond {
+            let second = SessionSecond {
                 t,
                 is_logged_on: session["state"] == "logged_on",
                 received: grown(before.received, now.received),
@@ -140,7 +198,8 @@ impl Activity {
                 queued: number(&session["queued"]),
                 next_sender: number(&session["next_sender"]),
                 next_target: number(&session["next_target"]),
-            });
+            };
+            history.push(second, runs_max);
         }
     }
 
@@ -174,8 +233,8 @@ impl Activity {
     }
 
     /// Returns the last `count` seconds of a session; `None` if it has no history.
-    pub(crate) fn session(&self, name: &str, count: usize) -> Option<Vec<Arc<SessionSecond>>> {
-        Some(self.sessions.get(name)?.seconds.seconds(count))
+    pub(crate) fn session(&self, name: &str, count: usize) -> Option<Vec<SessionSecond>> {
+        Some(self.sessions.get(name)?.seconds(count))
     }
 
     /// Returns the names of the topics, and their last `count` seconds.
@@ -199,13 +258,13 @@ fn counts_of(session: &Value) -> SessionTotals {
 }
 
 /// Returns the seconds of a session as CSV with a header line.
-pub(crate) fn session_csv(seconds: &[Arc<SessionSecond>]) -> String {
+pub(crate) fn session_csv(seconds: &[SessionSecond]) -> String {
     let mut out = String::from(
         "unix_seconds,logged_on,received,sent,resent,rejected,queued,next_sender,next_target\n",
     );
     for second in seconds {
-        let SessionSecond { t, is_logged_on, received, sent, resent, rejected, .. } = &**second;
-        let SessionSecond { queued, next_sender, next_target, .. } = &**second;
+        let SessionSecond { t, is_logged_on, received, sent, resent, rejected, .. } = second;
+        let SessionSecond { queued, next_sender, next_target, .. } = second;
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
@@ -243,7 +302,6 @@ pub(crate) fn bus_csv(topics: &[String], seconds: &[Arc<BusSecond>]) -> String {
 mod tests {
     use super::*;
     use crate::bus::{BusDescription, BusFacts, BusRole, BusTap, TopicFacts};
-    use crate::history::SECONDS_MAX;
     use serde_json::json;
 
     fn sessions(names: impl IntoIterator<Item = String>, received: u64) -> Value {
@@ -297,9 +355,47 @@ mod tests {
         activity.end_second_of_sessions(1, &sessions(many(0), 1));
         assert_eq!(activity.sessions.len(), SESSIONS_MAX);
         // The first sessions are gone and make room for others.
-        activity.end_second_of_sessions(2, &sessions(many(1000), 1));
+        activity.end_second_of_sessions(2, &sessions(many(10_000), 1));
         assert_eq!(activity.sessions.len(), SESSIONS_MAX);
-        assert!(activity.sessions.keys().all(|name| name.starts_with("S1")));
+        assert!(activity.sessions.keys().all(|name| name.len() == 6));
+    }
+
+    #[test]
+    fn idle_seconds_take_no_room_and_are_the_same_when_they_are_read() {
+        let mut history = SessionHistory::default();
+        let second = |t, received| SessionSecond { t, received, queued: 1, ..Default::default() };
+        // The second 13 was missed, and the clock is set back after 15.
+        let all = [(10, 5), (11, 0), (12, 0), (14, 0), (15, 3), (9, 0), (10, 0), (11, 0)];
+        let all = all.map(|(t, received)| second(t, received));
+        for second in &all {
+            history.push(second.clone(), 100);
+        }
+        assert_eq!(history.runs.len(), 4);
+        assert_eq!(history.seconds(usize::MAX), all);
+        assert_eq!(history.seconds(4), all[4..]);
+        history.push(second(12, 1), 3);
+        let left: Vec<u64> = history.seconds(usize::MAX).iter().map(|second| second.t).collect();
+        assert_eq!((left, history.count), (vec![15, 9, 10, 11, 12], 5));
+        // An hour of idle seconds is dropped second by second.
+        let mut history = SessionHistory::default();
+        (0..2 * SECONDS_MAX as u64).for_each(|t| history.push(second(t, 0), 3));
+        let left = history.seconds(usize::MAX);
+        assert_eq!((left.len(), left[0].t, history.runs.len()), (SECONDS_MAX, 3600, 1));
+    }
+
+    #[test]
+    fn more_than_64_sessions_have_a_history_and_share_the_room_of_64() {
+        let mut activity = Activity::default();
+        let names = || (0..2 * WHOLE_HOURS).map(|at| format!("S{at}"));
+        for t in 0..SECONDS_MAX as u64 {
+            let mut fix = sessions(names(), 1);
+            // Only the first session has messages.
+            fix["sessions"][0]["counters"]["received"] = t.into();
+            activity.end_second_of_sessions(t, &fix);
+        }
+        let seconds = |name: &str| activity.session(name, usize::MAX).map(|all| all.len());
+        assert_eq!((seconds("S0"), seconds("S127")), (Some(SECONDS_MAX / 2), Some(SECONDS_MAX)));
+        assert_eq!(seconds("S128"), None);
     }
 
     #[test]
