@@ -514,6 +514,30 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("tables of topics, gaps, events and stale books are whole on a phone", async () => {
+    const gap = { id: 1, at_ms: 5, first: "123456789", count: 2, status: "filled", filled_by: "snapshots", filled_after_ms: 4000, packets: [3], packets_status: "kept" };
+    const event = { id: 1, at_ms: 5, kind: "snapshot", text: "snapshots made books fresh: 12", packet: 3, packet_status: "kept" };
+    const book = { instrument: 1, name: "20518", reason: "rpt_seq_gap", text: "updates were lost: expected RptSeq 1546, found 1548", since_ms: 5 };
+    const topics = Array.from({ length: 12 }, (_, at) => ({ name: `Quote-${at}`, samples: 1234567, samples_per_second: 5, matched: 2, backlog_samples: 4321 }));
+    api.state = state({
+      channels: [channel({ gaps: [gap], declared_gaps: 1, events: [event], books: { ...channel().books, stale: { rpt_seq_gap: 1 }, stale_books: [book] } })],
+      bus: { role: "publisher", transport: "DDS", status: "live", published_ms: 1, topics, late_joiners: 4, counts: {}, publishers: [] },
+    });
+    const page = await open();
+    await page.setViewportSize({ width: 375, height: 812 });
+    const cut = () => page.locator("html, .scroll").evaluateAll((all) => all.filter((of) => of.scrollWidth > of.clientWidth).map((of) => of.getAttribute("aria-label") ?? of.tagName));
+    await page.waitForSelector("[data-gap]");
+    assert.deepEqual(await cut(), []);
+    // A time is on one line.
+    const { height } = await page.locator("[data-gap] td").first().boundingBox();
+    assert.ok(height < 45, `${height} pixels`);
+    await page.evaluate(() => { location.hash = "#topics"; });
+    await page.waitForSelector("[data-topic=Quote-11]");
+    assert.deepEqual(await cut(), []);
+    assert.ok(await page.locator("[aria-label=Topics]").evaluate((of) => of.scrollHeight <= of.clientHeight), "all topics are in view");
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("the header of a process has its warnings", async () => {
     const shows = (not_ready, warnings) => { api.state = state({ process: { ...state().process, not_ready, warnings } }); };
     const is = async (words, level) => {

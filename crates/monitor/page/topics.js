@@ -61,7 +61,7 @@ function busCard(bus) {
   const element = h("article", { class: "card" },
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
+    h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
     hour("Samples", "of=topics", "topics.samples", ({ topics }) => topics.reduce((sum, { samples }) => sum + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers);
   element.update = (bus) => {

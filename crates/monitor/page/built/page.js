@@ -1091,7 +1091,7 @@ function busCard(bus) {
     { class: "card" },
     h("div", { class: "head" }, h("h2", {}, `${isPublisher ? "Publisher" : "Subscriber"} over ${bus.transport}`), badge),
     counts,
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
+    h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Topics" }, topics),
     hour("Samples", "of=topics", "topics.samples", ({ topics: topics2 }) => topics2.reduce((sum2, { samples }) => sum2 + samples, 0), "samples", `tickwire-${bus.role}.csv`),
     publishers
   );
