@@ -129,8 +129,8 @@ async function booksAreTrue(page) {
   assert.ok(watch.length >= 3);
   const { books, ladders } = await feed.get(`/api/v1/books?watch=${watch.join(",")}`);
   const list = await page.locator("tr[data-instrument]").evaluateAll((rows) => rows.map((row) => [...row.cells].map(({ textContent }) => textContent)));
-  const words = (status) => status.replaceAll("_", " ");
-  assert.deepEqual(list, books.map(({ name, bid, offer, status }) => [name, bid?.price ?? "–", offer?.price ?? "–", words(status)]));
+  const words = ({ status, stale_since_ms: since }) => status.replaceAll("_", " ") + (since ? `since ${new Date(since).toTimeString().slice(0, 8)}` : "");
+  assert.deepEqual(list, books.map(({ name, bid, offer, ...of }) => [name, bid?.price ?? "–", offer?.price ?? "–", words(of)]));
   for (const { instrument, bids, offers, spread, trades } of ladders) {
     const book = page.locator(`[data-book="${instrument}"]`);
     const rows = await book.locator(".ladder tbody tr:not(.spread)").evaluateAll((rows) => rows.map((row) => [...row.cells].map(({ textContent }) => textContent.trim())));
