@@ -455,32 +455,40 @@ pub(crate) struct PresenceMap<'b> {
 /// Bits in the word of a [`PresenceMap`].
 pub(crate) const WORD_BITS: u32 = 63;
 
-impl PresenceMap<'_> {
-    /// Consumes the next bit of a map of which at most [`WORD_BITS`] bits are used. Bits past the
-    /// end are 0.
-    #[inline]
-    pub(crate) fn take(&mut self) -> bool {
+/// Reads presence-map bits in order.
+pub(crate) trait Map: Copy {
+    /// Consumes the next bit. Bits past the end are 0.
+    fn take(&mut self) -> bool;
+    /// Returns the next bit without consuming it.
+    fn peek(&self) -> bool;
+    /// Returns the remaining bits, the next at the top; `None` if one word does not hold all of
+    /// them.
+    fn bits(&self) -> Option<u64>;
+    /// Consumes `count` bits that [`bits`](Self::bits) returned.
+    fn skip(&mut self, count: u32);
+}
+
+/// Of a map whose word is read bit by bit, at most [`WORD_BITS`] bits are used.
+impl Map for PresenceMap<'_> {
+    #[inline(always)]
+    fn take(&mut self) -> bool {
         let bit = self.bits >> 63 != 0;
         self.bits <<= 1;
         bit
     }
 
-    /// Returns the next bit without consuming it.
-    #[inline]
-    pub(crate) fn peek(&self) -> bool {
+    #[inline(always)]
+    fn peek(&self) -> bool {
         self.bits >> 63 != 0
     }
 
-    /// Returns the remaining bits, the next at the top; `None` if the word does not hold all of
-    /// them.
-    #[inline]
-    pub(crate) fn bits(&self) -> Option<u64> {
+    #[inline(always)]
+    fn bits(&self) -> Option<u64> {
         self.more.is_empty().then_some(self.bits)
     }
 
-    /// Consumes `count` bits.
-    #[inline]
-    pub(crate) fn skip(&mut self, count: u32) {
+    #[inline(always)]
+    fn skip(&mut self, count: u32) {
         self.bits = self.bits.checked_shl(count).unwrap_or(0);
     }
 }
@@ -502,20 +510,6 @@ impl<'b> WideMap<'b> {
         Self { map, used: 1 }
     }
 
-    pub(crate) fn take(&mut self) -> bool {
-        let bit = self.peek();
-        self.used += 1;
-        self.map.bits <<= 1;
-        if self.used.is_multiple_of(WORD_BITS) {
-            self.refill();
-        }
-        bit
-    }
-
-    pub(crate) fn peek(&self) -> bool {
-        self.map.peek()
-    }
-
     pub(crate) fn rest(&self) -> PresenceMap<'b> {
         self.map
     }
@@ -529,4 +523,28 @@ impl<'b> WideMap<'b> {
         });
         self.map.more = more;
     }
+}
+
+impl Map for WideMap<'_> {
+    #[inline]
+    fn take(&mut self) -> bool {
+        let bit = self.peek();
+        self.used += 1;
+        self.map.bits <<= 1;
+        if self.used.is_multiple_of(WORD_BITS) {
+            self.refill();
+        }
+        bit
+    }
+
+    #[inline]
+    fn peek(&self) -> bool {
+        self.map.peek()
+    }
+
+    fn bits(&self) -> Option<u64> {
+        None
+    }
+
+    fn skip(&mut self, _count: u32) {}
 }

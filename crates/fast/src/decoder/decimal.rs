@@ -1,11 +1,12 @@
 //! Decimals with one operator for exponent and mantissa together.
 
-use super::engine::{DecoderEngine, Map};
+use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
 use crate::template::OperatorKind;
+use crate::wire::Map;
 
 /// Mantissa and exponent.
 type MantissaAndExponent = (i64, i32);

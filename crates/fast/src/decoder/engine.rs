@@ -9,57 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::program::{FieldRef, Initial, Op, OpCode, Program, Segment, WireType};
 use crate::template::TemplateId;
-use crate::wire::{PresenceMap, WORD_BITS, WideMap, WireReader};
-
-/// Reads presence-map bits in order.
-pub(super) trait Map: Copy {
-    fn take(&mut self) -> bool;
-    fn peek(&self) -> bool;
-    /// Returns the remaining bits, the next at the top, if they are in one word.
-    fn bits(&self) -> Option<u64>;
-    /// Consumes bits that [`bits`](Map::bits) returned.
-    fn skip(&mut self, count: u32);
-}
-
-impl Map for PresenceMap<'_> {
-    #[inline(always)]
-    fn take(&mut self) -> bool {
-        PresenceMap::take(self)
-    }
-
-    #[inline(always)]
-    fn peek(&self) -> bool {
-        PresenceMap::peek(self)
-    }
-
-    #[inline(always)]
-    fn bits(&self) -> Option<u64> {
-        PresenceMap::bits(self)
-    }
-
-    #[inline(always)]
-    fn skip(&mut self, count: u32) {
-        PresenceMap::skip(self, count);
-    }
-}
-
-impl Map for WideMap<'_> {
-    #[inline]
-    fn take(&mut self) -> bool {
-        WideMap::take(self)
-    }
-
-    #[inline]
-    fn peek(&self) -> bool {
-        WideMap::peek(self)
-    }
-
-    fn bits(&self) -> Option<u64> {
-        None
-    }
-
-    fn skip(&mut self, _count: u32) {}
-}
+use crate::wire::{Map, PresenceMap, WORD_BITS, WideMap, WireReader};
 
 /// Execution of a program over one message.
 pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
@@ -241,94 +191,52 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
         while let Some(op) = ops.next() {
             let start = self.reader.position();
             self.trace(TraceStep::Before(op));
+            // Each arm stores its value itself: one arm for all would add a jump to every field.
+            macro_rules! integer {
+                ($decoded:expr) => {{
+                    let value = $decoded;
+                    self.integer(op, base, &mut present, value)
+                }};
+            }
+            macro_rules! stored {
+                ($decoded:expr) => {{
+                    let outcome = $decoded;
+                    self.stored(op, &mut present, outcome)
+                }};
+            }
+            macro_rules! exponent {
+                ($decoded:expr) => {{
+                    let value = $decoded;
+                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
+                }};
+            }
             let outcome: FieldDecoded = match op.code {
-                OpCode::UIntNone => {
-                    let value = self.none::<Unsigned, false>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntNoneOptional => {
-                    let value = self.none::<Unsigned, true>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntDefault => {
-                    let value = self.default::<Unsigned, false>(op, map);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntDefaultOptional => {
-                    let value = self.default::<Unsigned, true>(op, map);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntCopy => {
-                    let value = self.copy::<Unsigned, false>(op, map);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntCopyOptional => {
-                    let value = self.copy::<Unsigned, true>(op, map);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntIncrement => {
-                    let value = self.increment::<Unsigned, false>(op, map);
-                    self.integer(op, base, &mut present, value)
-                }
+                OpCode::UIntNone => integer!(self.none::<Unsigned, false>(op)),
+                OpCode::UIntNoneOptional => integer!(self.none::<Unsigned, true>(op)),
+                OpCode::UIntDefault => integer!(self.default::<Unsigned, false>(op, map)),
+                OpCode::UIntDefaultOptional => integer!(self.default::<Unsigned, true>(op, map)),
+                OpCode::UIntCopy => integer!(self.copy::<Unsigned, false>(op, map)),
+                OpCode::UIntCopyOptional => integer!(self.copy::<Unsigned, true>(op, map)),
+                OpCode::UIntIncrement => integer!(self.increment::<Unsigned, false>(op, map)),
                 OpCode::UIntIncrementOptional => {
-                    let value = self.increment::<Unsigned, true>(op, map);
-                    self.integer(op, base, &mut present, value)
+                    integer!(self.increment::<Unsigned, true>(op, map))
                 }
-                OpCode::UIntDelta => {
-                    let value = self.delta::<Unsigned, false>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::UIntDeltaOptional => {
-                    let value = self.delta::<Unsigned, true>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::IntNone => {
-                    let value = self.none::<Signed, false>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::IntNoneOptional => {
-                    let value = self.none::<Signed, true>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::IntDelta => {
-                    let value = self.delta::<Signed, false>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::IntDeltaOptional => {
-                    let value = self.delta::<Signed, true>(op);
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::Integer => {
-                    let value = match op.wire {
-                        WireType::UInt => self.any_integer::<Unsigned, M>(op, map),
-                        _ => self.any_integer::<Signed, M>(op, map),
-                    };
-                    self.integer(op, base, &mut present, value)
-                }
-                OpCode::AsciiNone => {
-                    let outcome = self.ascii_none::<false>(op, base);
-                    self.stored(op, &mut present, outcome)
-                }
-                OpCode::AsciiNoneOptional => {
-                    let outcome = self.ascii_none::<true>(op, base);
-                    self.stored(op, &mut present, outcome)
-                }
-                OpCode::AsciiDefault => {
-                    let outcome = self.ascii_default::<false>(op, map, base);
-                    self.stored(op, &mut present, outcome)
-                }
-                OpCode::AsciiDefaultOptional => {
-                    let outcome = self.ascii_default::<true>(op, map, base);
-                    self.stored(op, &mut present, outcome)
-                }
-                OpCode::AsciiCopy => {
-                    let outcome = self.ascii_copy::<false>(op, map, base);
-                    self.stored(op, &mut present, outcome)
-                }
-                OpCode::AsciiCopyOptional => {
-                    let outcome = self.ascii_copy::<true>(op, map, base);
-                    self.stored(op, &mut present, outcome)
-                }
+                OpCode::UIntDelta => integer!(self.delta::<Unsigned, false>(op)),
+                OpCode::UIntDeltaOptional => integer!(self.delta::<Unsigned, true>(op)),
+                OpCode::IntNone => integer!(self.none::<Signed, false>(op)),
+                OpCode::IntNoneOptional => integer!(self.none::<Signed, true>(op)),
+                OpCode::IntDelta => integer!(self.delta::<Signed, false>(op)),
+                OpCode::IntDeltaOptional => integer!(self.delta::<Signed, true>(op)),
+                OpCode::Integer => integer!(match op.wire {
+                    WireType::UInt => self.any_integer::<Unsigned, M>(op, map),
+                    _ => self.any_integer::<Signed, M>(op, map),
+                }),
+                OpCode::AsciiNone => stored!(self.ascii_none::<false>(op, base)),
+                OpCode::AsciiNoneOptional => stored!(self.ascii_none::<true>(op, base)),
+                OpCode::AsciiDefault => stored!(self.ascii_default::<false>(op, map, base)),
+                OpCode::AsciiDefaultOptional => stored!(self.ascii_default::<true>(op, map, base)),
+                OpCode::AsciiCopy => stored!(self.ascii_copy::<false>(op, map, base)),
+                OpCode::AsciiCopyOptional => stored!(self.ascii_copy::<true>(op, map, base)),
                 OpCode::Text => {
                     let mut rest = *map;
                     let outcome = self.any_text(op, &mut rest, base);
@@ -341,18 +249,9 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
                     *map = rest;
                     self.decimal(op, base, &mut present, value)
                 }
-                OpCode::ExponentDefault => {
-                    let value = self.default::<Signed, false>(op, map);
-                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
-                }
-                OpCode::ExponentDefaultOptional => {
-                    let value = self.default::<Signed, true>(op, map);
-                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
-                }
-                OpCode::Exponent => {
-                    let value = self.any_integer::<Signed, M>(op, map);
-                    self.exponent(op, &mut present, &mut ops, &mut exponent, value)
-                }
+                OpCode::ExponentDefault => exponent!(self.default::<Signed, false>(op, map)),
+                OpCode::ExponentDefaultOptional => exponent!(self.default::<Signed, true>(op, map)),
+                OpCode::Exponent => exponent!(self.any_integer::<Signed, M>(op, map)),
                 OpCode::MantissaDelta => self.delta::<Signed, false>(op).map(|value| {
                     self.sink.decimal(base, op, value.unwrap_or_default() as i64, exponent);
                 }),

@@ -1,12 +1,12 @@
 //! Integer fields: every operator, signed and unsigned.
 
-use super::engine::{DecoderEngine, Map};
+use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
 use crate::template::{OperatorKind, Width};
-use crate::wire::WireReader;
+use crate::wire::{Map, WireReader};
 
 /// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
 pub(super) trait WireInteger {

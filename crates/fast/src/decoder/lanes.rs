@@ -1,12 +1,13 @@
 //! Portable decoder of runs (consecutive plain fields).
 
-use super::engine::{DecoderEngine, Map, Runs};
+use super::engine::{DecoderEngine, Runs};
 use super::sink::RecordSink;
 use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, LaneWords, Word};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, Segment};
+use crate::wire::Map;
 
 const STOP: u8 = 0x80;
 /// Most bytes of a presence map that this module reads.

@@ -35,7 +35,7 @@ use crate::program::Program;
 use crate::rt::Packet;
 use crate::template::TemplateId;
 
-use crate::wire::{Conformance, Findings, WireReader};
+use crate::wire::{Conformance, Findings, Map, WireReader};
 pub use options::{DecoderOptions, Engine, EngineUnderTest, ResetPolicy, TierUp};
 pub use packet::PacketMessages;
 use sink::FlatSink;

@@ -1,11 +1,12 @@
 //! Strings and byte vectors: every operator.
 
-use super::engine::{DecoderEngine, Map};
+use super::engine::DecoderEngine;
 use super::sink::RecordSink;
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use crate::error::ErrorKind;
 use crate::program::{Op, WireType};
 use crate::template::OperatorKind;
+use crate::wire::Map;
 
 /// Packs a short ascii string from the wire into a word, without its stop bit.
 #[inline]

@@ -258,7 +258,7 @@ impl MapWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Conformance, Findings, WideMap, WireReader};
+    use crate::wire::{Conformance, Findings, Map, WideMap, WireReader};
 
     const UNSIGNED: [u64; 14] = [
         0,
