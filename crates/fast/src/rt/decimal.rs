@@ -43,7 +43,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     #[inline(always)]
-    fn previous_decimal(&self, slot: Slot) -> Decimal {
+    pub(super) fn previous_decimal(&self, slot: Slot) -> Decimal {
         let (mantissa, exponent) = self.scaled(slot);
         Decimal { mantissa, exponent }
     }
@@ -127,11 +127,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Decimal> {
         let mantissa_delta = cursor.signed_word(context)?;
-        let base = match self.entry_state(slot) {
-            EntryState::Assigned => self.previous_decimal(slot),
-            EntryState::Undefined => initial,
-            EntryState::Empty => return None,
-        };
+        let base = self.decimal_base(slot, initial)?;
         let sum = i64::from(base.exponent).checked_add(exponent_delta)?;
         let exponent = exponent(sum as u64)?;
         let mantissa = base.mantissa.checked_add(mantissa_delta)?;

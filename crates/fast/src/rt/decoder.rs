@@ -9,14 +9,13 @@ use super::lanes::Sequences;
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, PaddedPacket};
 use super::state::sealed::Handover;
-use super::visit::Building;
 use crate::EngineUnderTest;
 use crate::builder::MessageBuilder;
 use crate::decoder::{
     Decoded as DynamicDecoded, Decoder as Dynamic, DecoderOptions, MissingBytes, ResetPolicy,
     Step as DynamicStep,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::message::Message as DynamicMessage;
 use crate::message_decoder::MessageDecoder;
 use crate::program::Program;
@@ -178,7 +177,7 @@ impl<T: Templates> Decoder<T> {
         message: T::Message<'_>,
         builder: &'b mut MessageBuilder,
     ) -> Result<&'b DynamicMessage, Error> {
-        copy::<T>(&self.engines.links, message, builder)
+        self.engines.links.copy::<T>(message, builder)
     }
 
     /// Returns the reportable errors tolerated so far.
@@ -273,7 +272,7 @@ impl<T: Templates> MessageDecoder for Decoder<T> {
     fn decode_message(&mut self, input: &[u8]) -> Result<DynamicDecoded<'_>, Error> {
         let decoded = self.decode(input)?;
         let (len, is_known) = (decoded.len, matches!(decoded.message, Message::Known(_)));
-        let Self { engines, messages, copy: room } = self;
+        let Self { engines, messages, copy } = self;
         if !is_known {
             return Ok(DynamicDecoded { message: &engines.dynamic.message, len });
         }
@@ -281,22 +280,10 @@ impl<T: Templates> MessageDecoder for Decoder<T> {
             let program = engines.dynamic.program().clone();
             Box::new(MessageBuilder::with_limits(program, engines.options.limits))
         };
-        let builder = room.get_or_insert_with(make);
-        let message = copy::<T>(&engines.links, T::message(messages), builder)?;
+        let builder = copy.get_or_insert_with(make);
+        let message = engines.links.copy::<T>(T::message(messages), builder)?;
         Ok(DynamicDecoded { message, len })
     }
-}
-
-/// Converts a message of the module to one of the dynamic engine.
-fn copy<'b, T: Templates>(
-    links: &Links,
-    message: T::Message<'_>,
-    builder: &'b mut MessageBuilder,
-) -> Result<&'b DynamicMessage, Error> {
-    let index = links.indexes.get(T::number(message)).copied().flatten();
-    builder.begin(index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?)?;
-    T::visit(message, &mut Building { builder, indexes: &links.indexes })?;
-    builder.finish()
 }
 
 impl<T: Templates> Engines<T> {

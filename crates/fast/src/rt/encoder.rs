@@ -8,12 +8,11 @@ use super::facts::Templates;
 use super::kernel::{Kernel, Portable};
 use super::link::{LinkError, Links};
 use super::state::sealed::Handover;
-use super::visit::Building;
 use crate::builder::MessageBuilder;
 use crate::decoder::ResetPolicy;
 use crate::dictionary::INLINE_MAX;
 use crate::encoder::{Encoder as Dynamic, EncoderOptions};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::program::Program;
 use crate::wire::Conformance;
@@ -200,13 +199,7 @@ impl<T: Templates> Encoder<T> {
         out: &mut Vec<u8>,
     ) -> Result<usize, Error> {
         self.left_over += 1;
-        let number = T::number(message);
-        let index = self.links.indexes.get(number).copied().flatten();
-        let index = index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?;
-        self.builder.begin(index)?;
-        let mut building = Building { builder: &mut self.builder, indexes: &self.links.indexes };
-        T::visit(message, &mut building)?;
-        let built = self.builder.finish()?;
+        let built = self.links.copy::<T>(message, &mut self.builder)?;
         self.links.lend::<T>(None, &self.state, &mut self.dynamic.dictionary);
         let len = self.dynamic.encode_by_operations(built, out, usize::MAX, false)?;
         self.links.take_back::<T>(None, &mut self.state, &self.dynamic.dictionary);

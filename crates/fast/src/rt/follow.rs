@@ -39,13 +39,26 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         value: Option<u64>,
         initial: Option<u64>,
     ) -> bool {
-        let follows = match self.entry_state(slot) {
-            EntryState::Assigned => value == Some(self.word(slot)),
-            EntryState::Undefined if initial.is_some() => value == initial,
-            _ => value.is_none(),
-        };
+        let follows = self.follows(slot, value, initial, || self.word(slot));
         self.assign_or_empty::<Unknown>(slot, value);
         !follows
+    }
+
+    /// True if the decoder derives `value` although nothing is sent; `previous` is the value of an
+    /// assigned entry.
+    #[inline(always)]
+    fn follows<V: PartialEq>(
+        &self,
+        slot: Slot,
+        value: Option<V>,
+        initial: Option<V>,
+        previous: impl FnOnce() -> V,
+    ) -> bool {
+        match self.entry_state(slot) {
+            EntryState::Assigned => value == Some(previous()),
+            EntryState::Undefined if initial.is_some() => value == initial,
+            _ => value.is_none(),
+        }
     }
 
     /// True if a mandatory integer with increment must be sent.
@@ -173,11 +186,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         arena: &[u8],
     ) -> bool {
         let bytes = value.as_ref().map(|text| text.bytes(arena));
-        let follows = match self.entry_state(slot) {
-            EntryState::Assigned => bytes == Some(self.previous_bytes(slot)),
-            EntryState::Undefined if initial.is_some() => bytes == initial,
-            _ => bytes.is_none(),
-        };
+        let follows = self.follows(slot, bytes, initial, || self.previous_bytes(slot));
         if follows {
             self.keep_encoded(slot, value, arena);
         }
@@ -191,14 +200,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         value: Option<Decimal>,
         initial: Option<Decimal>,
     ) -> bool {
-        let follows = match self.entry_state(slot) {
-            EntryState::Assigned => {
-                let (mantissa, exponent) = self.scaled(slot);
-                value == Some(Decimal { mantissa, exponent })
-            }
-            EntryState::Undefined if initial.is_some() => value == initial,
-            _ => value.is_none(),
-        };
+        let follows = self.follows(slot, value, initial, || self.previous_decimal(slot));
         self.assign_decimal_or_empty(slot, value);
         !follows
     }
@@ -206,10 +208,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Returns the decimal to which a delta is added; `None` if the previous value is empty.
     pub fn decimal_base(&self, slot: Slot, initial: Decimal) -> Option<Decimal> {
         match self.entry_state(slot) {
-            EntryState::Assigned => {
-                let (mantissa, exponent) = self.scaled(slot);
-                Some(Decimal { mantissa, exponent })
-            }
+            EntryState::Assigned => Some(self.previous_decimal(slot)),
             EntryState::Undefined => Some(initial),
             EntryState::Empty => None,
         }

@@ -3,7 +3,11 @@
 use super::facts::Templates;
 use super::plan::ModulePlan;
 use super::state::{LastTemplate, Previous, sealed::Handover};
+use super::visit::Building;
+use crate::builder::MessageBuilder;
 use crate::dictionary::{DictionaryEntries, EntryState};
+use crate::error::{Error, ErrorKind};
+use crate::message::Message;
 use crate::program::Program;
 use crate::rt::facts::{EntryFacts, ValueKind};
 use crate::template::Signature;
@@ -130,6 +134,18 @@ impl Links {
             links.used.push(used);
         }
         Ok(links)
+    }
+
+    /// Converts a message of the module to one of the dynamic engine.
+    pub(super) fn copy<'b, T: Templates>(
+        &self,
+        message: T::Message<'_>,
+        builder: &'b mut MessageBuilder,
+    ) -> Result<&'b Message, Error> {
+        let index = self.indexes.get(T::number(message)).copied().flatten();
+        builder.begin(index.ok_or(Error::new(ErrorKind::UnknownTemplate, 0))?)?;
+        T::visit(message, &mut Building { builder, indexes: &self.indexes })?;
+        builder.finish()
     }
 
     /// Returns an error unless the module has exactly this set.

@@ -457,22 +457,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Text> {
         let mut at = cursor.portable();
-        let text = self.delta_text_out(slot, charset, initial, &mut at, context)?;
+        let text = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        Some(text)
-    }
-
-    #[inline(never)]
-    fn delta_text_out(
-        &mut self,
-        slot: Slot,
-        charset: Charset,
-        initial: &[u8],
-        cursor: &mut Cursor<'_>,
-        context: &mut Context,
-    ) -> Option<Text> {
-        let subtraction = cursor.signed_word(context)?;
-        self.subtract(subtraction, slot, charset, initial, cursor, context)
+        text
     }
 
     /// Decodes the delta of an optional string; the inner `None` is NULL.
@@ -486,13 +473,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Option<Text>> {
         let mut at = cursor.portable();
-        let text = self.delta_text_optional_out(slot, charset, initial, &mut at, context)?;
+        let text = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
         Some(text)
     }
 
     #[inline(never)]
-    fn delta_text_optional_out(
+    fn delta_text_out<const NULLABLE: bool>(
         &mut self,
         slot: Slot,
         charset: Charset,
@@ -500,30 +487,16 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         cursor: &mut Cursor<'_>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        match cursor.delta_nullable(context)? {
-            Some(subtraction) => {
-                self.subtract(subtraction, slot, charset, initial, cursor, context).map(Some)
-            }
-            None => Some(None),
-        }
-    }
-
-    fn subtract(
-        &mut self,
-        subtraction: i64,
-        slot: Slot,
-        charset: Charset,
-        initial: &[u8],
-        cursor: &mut Cursor<'_>,
-        context: &mut Context,
-    ) -> Option<Text> {
+        let subtraction = match NULLABLE {
+            true => match cursor.delta_nullable(context)? {
+                Some(subtraction) => subtraction,
+                None => return Some(None),
+            },
+            false => cursor.signed_word(context)?,
+        };
         let subtraction = i32::try_from(subtraction).ok()?;
         let wire = part_on_wire::<false>(cursor, charset, context)??;
-        let previous = match self.entry_state(slot) {
-            EntryState::Assigned => self.previous_bytes(slot),
-            EntryState::Undefined => initial,
-            EntryState::Empty => return None,
-        };
+        let previous = self.text_base(slot, initial)?;
         // Negative lengths cut in front: -1 cuts nothing, -2 one byte.
         let cut = if subtraction < 0 { !subtraction } else { subtraction } as usize;
         let kept = previous.len().checked_sub(cut)?;
@@ -534,7 +507,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
             }
         };
         let text = joined.text(charset, context)?;
-        Some(self.assign_text::<Unknown>(slot, text, context))
+        Some(Some(self.assign_text::<Unknown>(slot, text, context)))
     }
 
     /// Decodes the tail of a mandatory string that is in the stream.
@@ -550,22 +523,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Text> {
         let mut at = cursor.portable();
-        let text = self.tail_text_out(slot, charset, initial, &mut at, context)?;
+        let text = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
-        Some(text)
-    }
-
-    #[inline(never)]
-    fn tail_text_out(
-        &mut self,
-        slot: Slot,
-        charset: Charset,
-        initial: &[u8],
-        cursor: &mut Cursor<'_>,
-        context: &mut Context,
-    ) -> Option<Text> {
-        let wire = part_on_wire::<false>(cursor, charset, context)??;
-        self.join_tail(wire, slot, charset, initial, context)
+        text
     }
 
     /// Decodes the tail of an optional string that is in the stream; the inner `None` is NULL.
@@ -579,13 +539,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         context: &mut Context,
     ) -> Option<Option<Text>> {
         let mut at = cursor.portable();
-        let text = self.tail_text_optional_out(slot, charset, initial, &mut at, context)?;
+        let text = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
         *cursor = at.like(cursor);
         Some(text)
     }
 
     #[inline(never)]
-    fn tail_text_optional_out(
+    fn tail_text_out<const NULLABLE: bool>(
         &mut self,
         slot: Slot,
         charset: Charset,
@@ -593,29 +553,15 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
         cursor: &mut Cursor<'_>,
         context: &mut Context,
     ) -> Option<Option<Text>> {
-        let Some(wire) = part_on_wire::<true>(cursor, charset, context)? else {
+        let Some(wire) = part_on_wire::<NULLABLE>(cursor, charset, context)? else {
             self.set_empty(slot);
             return Some(None);
         };
-        self.join_tail(wire, slot, charset, initial, context).map(Some)
-    }
-
-    fn join_tail(
-        &mut self,
-        wire: &[u8],
-        slot: Slot,
-        charset: Charset,
-        initial: &[u8],
-        context: &mut Context,
-    ) -> Option<Text> {
-        let previous = match self.entry_state(slot) {
-            EntryState::Assigned => self.previous_bytes(slot),
-            _ => initial,
-        };
+        let previous = self.tail_base(slot, initial);
         let kept = previous.len().saturating_sub(wire.len());
         let joined =
             SplicedText { front: previous.get(..kept)?, back: wire, is_wire_in_front: false };
         let text = joined.text(charset, context)?;
-        Some(self.assign_text::<Unknown>(slot, text, context))
+        Some(Some(self.assign_text::<Unknown>(slot, text, context)))
     }
 }
