@@ -10,7 +10,7 @@ pub(crate) use homes::{DICTIONARY_PARTS, Home};
 use homes::{Homes, WaitingMessage};
 pub(crate) use homes::{LaneState, LaneWords};
 #[cfg(machine_code)]
-pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS, TextUndo, long_word};
+pub(crate) use undo::{ENTRY_BYTES, ENTRY_PARTS};
 
 /// Eight bytes of a record or an entry: an integer, a short string, or a reference to data
 /// elsewhere.
@@ -20,6 +20,8 @@ pub(crate) type Word = [u8; 8];
 pub(crate) const INLINE_MAX: usize = 7;
 /// Last byte of a word whose string is in a buffer.
 pub(crate) const OUTSIDE: u8 = 0xff;
+/// The word of a string that is in its entry's buffer.
+pub(crate) const LONG_WORD: Word = [0, 0, 0, 0, 0, 0, 0, OUTSIDE];
 
 /// The word of a short string.
 #[inline]
@@ -91,9 +93,7 @@ pub(crate) struct DictionaryMark {
 #[derive(Clone, Debug, Default)]
 struct DictionaryJournal {
     entries: Vec<(u32, DictionaryEntry, u8)>,
-    /// Buffer number, and the start of its old content in `bytes`.
-    texts: Vec<(u32, usize)>,
-    bytes: Vec<u8>,
+    texts: TextUndo,
     epoch: u32,
     last_template: Option<u32>,
     /// Number of the message being journalled. Each entry is journalled once per message and marked
@@ -102,6 +102,51 @@ struct DictionaryJournal {
     message: u32,
     entry_marks: Vec<u32>,
     text_marks: Vec<u32>,
+}
+
+/// Long values that a message has overwritten, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextUndo {
+    /// Buffer number, and the start of its old content in `bytes`.
+    texts: Vec<(u32, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl TextUndo {
+    /// Saves the content of a buffer.
+    pub(crate) fn note(&mut self, buffer: u32, content: &[u8]) {
+        self.texts.push((buffer, self.bytes.len()));
+        self.bytes.extend_from_slice(content);
+    }
+
+    fn clear(&mut self) {
+        self.texts.clear();
+        self.bytes.clear();
+    }
+
+    fn put_back(&mut self, buffers: &mut [Vec<u8>]) {
+        let mut end = self.bytes.len();
+        for &(buffer, start) in self.texts.iter().rev() {
+            let buffer = &mut buffers[buffer as usize];
+            buffer.clear();
+            buffer.extend_from_slice(&self.bytes[start..end]);
+            end = start;
+        }
+        self.clear();
+    }
+}
+
+impl DictionaryEntry {
+    #[inline]
+    pub(crate) fn state(&self, epoch: u32) -> EntryState {
+        if self.stamp == epoch {
+            EntryState::Assigned
+        } else if self.stamp == epoch + 1 {
+            EntryState::Empty
+        } else {
+            EntryState::Undefined
+        }
+    }
 }
 
 impl DictionaryEntries {
@@ -172,14 +217,7 @@ impl DictionaryEntries {
 
     #[inline]
     pub(crate) fn state(&self, entry: u32) -> EntryState {
-        let stamp = self.entries[entry as usize].stamp;
-        if stamp == self.epoch {
-            EntryState::Assigned
-        } else if stamp == self.epoch + 1 {
-            EntryState::Empty
-        } else {
-            EntryState::Undefined
-        }
+        self.entries[entry as usize].state(self.epoch)
     }
 
     #[inline]
@@ -260,7 +298,7 @@ impl DictionaryEntries {
         let buffer = &mut self.texts[text as usize];
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        self.set::<JOURNAL>(entry, [0, 0, 0, 0, 0, 0, 0, OUTSIDE], 0);
+        self.set::<JOURNAL>(entry, LONG_WORD, 0);
     }
 
     pub(crate) fn tag(&self, entry: u32) -> u8 {
@@ -290,7 +328,6 @@ impl DictionaryEntries {
         journal.next_message();
         journal.entries.clear();
         journal.texts.clear();
-        journal.bytes.clear();
         journal.epoch = epoch;
         journal.last_template = last_template;
     }
@@ -326,20 +363,12 @@ impl DictionaryEntries {
     /// Restores the state at [`begin_journal`](Self::begin_journal).
     pub(crate) fn roll_back(&mut self) {
         let Some(journal) = &mut self.journal else { return };
-        let mut end = journal.bytes.len();
-        for &(text, start) in journal.texts.iter().rev() {
-            let buffer = &mut self.texts[text as usize];
-            buffer.clear();
-            buffer.extend_from_slice(&journal.bytes[start..end]);
-            end = start;
-        }
+        journal.texts.put_back(&mut self.texts);
         for &(entry, old, tag) in journal.entries.iter().rev() {
             self.entries[entry as usize] = old;
             self.tags[entry as usize] = tag;
         }
         journal.entries.clear();
-        journal.texts.clear();
-        journal.bytes.clear();
         self.epoch = journal.epoch;
         self.last_template = journal.last_template;
     }
@@ -356,8 +385,7 @@ impl DictionaryEntries {
         let Some(journal) = &mut self.journal else { return };
         let index = text as usize;
         if std::mem::replace(&mut journal.text_marks[index], journal.message) != journal.message {
-            journal.texts.push((text, journal.bytes.len()));
-            journal.bytes.extend_from_slice(&self.texts[index]);
+            journal.texts.note(text, &self.texts[index]);
         }
     }
 }
@@ -463,8 +491,8 @@ mod tests {
                 dictionary.set_bytes::<true>(1, format!("a long value, number {round}").as_bytes());
             }
             let journal = dictionary.journal.as_ref().unwrap();
-            assert_eq!((journal.entries.len(), journal.texts.len()), (2, 1));
-            assert_eq!(journal.bytes, first);
+            assert_eq!((journal.entries.len(), journal.texts.texts.len()), (2, 1));
+            assert_eq!(journal.texts.bytes, first);
             dictionary.roll_back();
             assert_eq!(dictionary.integer(0), 7);
             assert_eq!(dictionary.bytes(1), first);

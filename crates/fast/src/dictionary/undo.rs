@@ -1,7 +1,7 @@
 //! Saving entries before a message and restoring them if compiled code bails out; access of machine
 //! code to a dictionary.
 
-use super::{DictionaryEntries, DictionaryEntry, EntryState, INLINE_MAX, OUTSIDE, Word};
+use super::{DictionaryEntries, DictionaryEntry, INLINE_MAX, OUTSIDE, TextUndo, Word};
 use crate::program::Program;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -42,47 +42,7 @@ pub(super) struct Undo {
     texts: TextUndo,
 }
 
-/// Long values that a message has overwritten, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TextUndo {
-    /// Buffer number, and the start of its old content in `bytes`.
-    texts: Vec<(u32, usize)>,
-    bytes: Vec<u8>,
-}
-
-impl TextUndo {
-    /// Saves the content of a buffer.
-    pub(crate) fn note(&mut self, buffer: u32, content: &[u8]) {
-        self.texts.push((buffer, self.bytes.len()));
-        self.bytes.extend_from_slice(content);
-    }
-
-    fn clear(&mut self) {
-        self.texts.clear();
-        self.bytes.clear();
-    }
-
-    fn put_back(&mut self, buffers: &mut [Vec<u8>]) {
-        let mut end = self.bytes.len();
-        for &(buffer, start) in self.texts.iter().rev() {
-            let buffer = &mut buffers[buffer as usize];
-            buffer.clear();
-            buffer.extend_from_slice(&self.bytes[start..end]);
-            end = start;
-        }
-        self.clear();
-    }
-}
-
 impl DictionaryEntry {
-    pub(crate) fn state(&self, epoch: u32) -> EntryState {
-        match self.stamp.wrapping_sub(epoch) {
-            0 => EntryState::Assigned,
-            1 => EntryState::Empty,
-            _ => EntryState::Undefined,
-        }
-    }
-
     /// Returns the string of an assigned entry, if it is stored in the word.
     pub(crate) fn inline(&self) -> Option<&[u8]> {
         match self.word[7] {
@@ -98,11 +58,6 @@ impl DictionaryEntry {
     pub(crate) fn set_empty(&mut self, epoch: u32) {
         self.stamp = epoch + 1;
     }
-}
-
-/// Returns the word of a string that is stored in the entry's buffer.
-pub(crate) fn long_word() -> Word {
-    [0, 0, 0, 0, 0, 0, 0, OUTSIDE]
 }
 
 impl DictionaryEntries {

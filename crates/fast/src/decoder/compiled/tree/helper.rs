@@ -6,7 +6,7 @@
 
 use super::TreeCall;
 use crate::decoder::lanes::{signed_at, unsigned_at};
-use crate::dictionary::{DictionaryEntry, EntryState, TextUndo, Word, inline_word, long_word};
+use crate::dictionary::{DictionaryEntry, EntryState, LONG_WORD, TextUndo, Word, inline_word};
 use crate::message::push_bytes;
 use crate::program::{Op, Program, WireType};
 use crate::template::OperatorKind;
@@ -298,7 +298,7 @@ impl<'t> TextAccess<'t> {
             }
             buffer.clear();
             buffer.extend_from_slice(value);
-            entry.assign(long_word(), self.epoch);
+            entry.assign(LONG_WORD, self.epoch);
         }
         self.put(field, value)
     }
