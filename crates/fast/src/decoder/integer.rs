@@ -9,7 +9,7 @@ use crate::template::{OperatorKind, Width};
 use crate::wire::{Map, WireReader};
 
 /// Reading, range checks and arithmetic of an integer type. Values are two's complement in a `u64`.
-pub(super) trait WireInteger {
+pub(crate) trait WireInteger {
     fn read(reader: &mut WireReader<'_>) -> Result<u64, ErrorKind>;
     fn read_nullable(reader: &mut WireReader<'_>) -> Result<Option<u64>, ErrorKind>;
     fn fits(value: u64, width: Width) -> bool;
@@ -20,8 +20,8 @@ pub(super) trait WireInteger {
     fn add_wide(value: u64, delta: i128, width: Width) -> Option<u64>;
 }
 
-pub(super) struct Unsigned;
-pub(super) struct Signed;
+pub(crate) struct Unsigned;
+pub(crate) struct Signed;
 
 impl WireInteger for Unsigned {
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, LaneWords, Word};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, Segment};
+use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, Segment, lanes_of};
 use crate::wire::Map;
 
 const STOP: u8 = 0x80;
@@ -276,17 +276,6 @@ fn record<const N: usize>(
     }
     *carried = present;
     Some(at)
-}
-
-/// Returns the lanes of a set, in order.
-#[inline(always)]
-fn lanes_of<const N: usize>(mut set: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = set.trailing_zeros() as usize % N;
-        let some = set != 0;
-        set &= set.wrapping_sub(1);
-        some.then_some(lane)
-    })
 }
 
 /// Converts a nullable number that is not NULL to its value.

@@ -8,7 +8,7 @@
 mod compiled;
 mod decimal;
 mod engine;
-mod integer;
+pub(crate) mod integer;
 mod lanes;
 mod options;
 mod packet;

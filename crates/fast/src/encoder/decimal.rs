@@ -1,8 +1,8 @@
 //! Decimals with one operator for exponent and mantissa together.
 
 use super::engine::EncoderEngine;
-use super::integer::EncodedSigned;
 use super::writer::{self, MapWriter};
+use crate::decoder::integer::Signed;
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
@@ -116,8 +116,8 @@ impl EncoderEngine<'_> {
             EntryState::Empty => return Err(ErrorKind::EmptyPreviousValue),
         };
         let word = |value: i32| i64::from(value) as u64;
-        self.difference::<EncodedSigned>(op.optional, word(exponent), word(base.exponent));
-        self.difference::<EncodedSigned>(false, mantissa as u64, base.mantissa as u64);
+        self.difference::<Signed>(op.optional, word(exponent), word(base.exponent));
+        self.difference::<Signed>(false, mantissa as u64, base.mantissa as u64);
         self.set_scaled(op, value);
         Ok(())
     }

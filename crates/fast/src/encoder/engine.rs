@@ -1,8 +1,8 @@
 //! Executes a compiled program over a message.
 
 use super::decimal::check_exponent;
-use super::integer::{EncodedSigned, EncodedUnsigned};
 use super::writer::{self, MapWriter};
+use crate::decoder::integer::{Signed, Unsigned};
 use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -112,41 +112,29 @@ impl<'e> EncoderEngine<'e> {
             pc += 1;
             let is_present = present >> op.bit & 1 != 0;
             let at = base + op.slot as usize;
-            let integer = || is_present.then(|| self.word(at));
+            let store = self.store;
+            let integer = || is_present.then(|| u64::from_le_bytes(store.words[at]));
             let outcome: FieldEncoded = match op.code {
-                OpCode::UIntNone | OpCode::UIntNoneOptional => {
-                    let value = integer();
-                    self.none::<EncodedUnsigned>(op, value)
-                }
+                OpCode::UIntNone | OpCode::UIntNoneOptional => self.none::<Unsigned>(op, integer()),
                 OpCode::UIntDefault | OpCode::UIntDefaultOptional => {
-                    let value = integer();
-                    self.default::<EncodedUnsigned>(op, map, value)
+                    self.default::<Unsigned>(op, map, integer())
                 }
                 OpCode::UIntCopy | OpCode::UIntCopyOptional => {
-                    let value = integer();
-                    self.copy::<EncodedUnsigned>(op, map, value)
+                    self.copy::<Unsigned>(op, map, integer())
                 }
                 OpCode::UIntIncrement | OpCode::UIntIncrementOptional => {
-                    let value = integer();
-                    self.increment::<EncodedUnsigned>(op, map, value)
+                    self.increment::<Unsigned>(op, map, integer())
                 }
                 OpCode::UIntDelta | OpCode::UIntDeltaOptional => {
-                    let value = integer();
-                    self.delta::<EncodedUnsigned>(op, value)
+                    self.delta::<Unsigned>(op, integer())
                 }
-                OpCode::IntNone | OpCode::IntNoneOptional => {
-                    let value = integer();
-                    self.none::<EncodedSigned>(op, value)
-                }
-                OpCode::IntDelta | OpCode::IntDeltaOptional => {
-                    let value = integer();
-                    self.delta::<EncodedSigned>(op, value)
-                }
+                OpCode::IntNone | OpCode::IntNoneOptional => self.none::<Signed>(op, integer()),
+                OpCode::IntDelta | OpCode::IntDeltaOptional => self.delta::<Signed>(op, integer()),
                 OpCode::Integer => {
                     let (value, mismatch) = (integer(), ErrorKind::ApplicationType);
                     match op.wire {
-                        WireType::UInt => self.any::<EncodedUnsigned>(op, map, value, mismatch),
-                        _ => self.any::<EncodedSigned>(op, map, value, mismatch),
+                        WireType::UInt => self.any::<Unsigned>(op, map, value, mismatch),
+                        _ => self.any::<Signed>(op, map, value, mismatch),
                     }
                 }
                 OpCode::AsciiDefault | OpCode::AsciiDefaultOptional => {
@@ -168,16 +156,16 @@ impl<'e> EncoderEngine<'e> {
                     }
                     self.exponent(op, map, is_present.then(|| self.decimal_at(at).exponent))
                 }
-                OpCode::MantissaDelta => self.delta::<EncodedSigned>(op, Some(self.word(at + 1))),
+                OpCode::MantissaDelta => self.delta::<Signed>(op, Some(self.word(at + 1))),
                 OpCode::Mantissa => {
                     let value = Some(self.word(at + 1));
-                    self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
+                    self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable)
                 }
                 OpCode::Constant => Ok(()),
                 OpCode::ConstantOptional => self.constant(op, map, is_present),
                 OpCode::LengthNone | OpCode::Length => {
                     let count = is_present.then(|| u64::from(pair_of(self.store.words[at]).0));
-                    self.any::<EncodedUnsigned>(op, map, count, ErrorKind::ApplicationType)
+                    self.any::<Unsigned>(op, map, count, ErrorKind::ApplicationType)
                 }
                 OpCode::Sequence if is_present => {
                     self.sequence(op, at)?;
@@ -233,10 +221,8 @@ impl<'e> EncoderEngine<'e> {
         }
         let value = value.map(|exponent| i64::from(exponent) as u64);
         match op.code {
-            OpCode::Exponent => {
-                self.any::<EncodedSigned>(op, map, value, ErrorKind::DecimalNotEncodable)
-            }
-            _ => self.default::<EncodedSigned>(op, map, value),
+            OpCode::Exponent => self.any::<Signed>(op, map, value, ErrorKind::DecimalNotEncodable),
+            _ => self.default::<Signed>(op, map, value),
         }
     }
 

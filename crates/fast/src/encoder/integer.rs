@@ -2,25 +2,22 @@
 
 use super::engine::EncoderEngine;
 use super::writer::{self, MapWriter};
+use crate::decoder::integer::{Signed, Unsigned, WireInteger};
 use crate::dictionary::EntryState;
 use crate::error::ErrorKind;
 use crate::program::Op;
-use crate::template::{OperatorKind, Width};
+use crate::template::OperatorKind;
 
-/// Writing and arithmetic of an integer type. Values are two's complement in a `u64`.
-pub(super) trait EncodedInteger {
+/// Writing and differences of an integer type. Values are two's complement in a `u64`.
+pub(super) trait EncodedInteger: WireInteger {
     fn write(out: &mut Vec<u8>, value: u64);
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>);
-    fn increment(value: u64, width: Width) -> u64;
     /// Returns `value` minus `base`, if that fits.
     fn difference(value: u64, base: u64) -> Option<i64>;
     fn to_wide(value: u64) -> i128;
 }
 
-pub(super) struct EncodedUnsigned;
-pub(super) struct EncodedSigned;
-
-impl EncodedInteger for EncodedUnsigned {
+impl EncodedInteger for Unsigned {
     #[inline(always)]
     fn write(out: &mut Vec<u8>, value: u64) {
         writer::unsigned(out, value);
@@ -29,11 +26,6 @@ impl EncodedInteger for EncodedUnsigned {
     #[inline(always)]
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
         writer::unsigned_nullable(out, value);
-    }
-
-    #[inline(always)]
-    fn increment(value: u64, width: Width) -> u64 {
-        value.wrapping_add(1) & u64::MAX >> (64 - width as u32)
     }
 
     #[inline(always)]
@@ -47,7 +39,7 @@ impl EncodedInteger for EncodedUnsigned {
     }
 }
 
-impl EncodedInteger for EncodedSigned {
+impl EncodedInteger for Signed {
     #[inline(always)]
     fn write(out: &mut Vec<u8>, value: u64) {
         writer::signed(out, value as i64);
@@ -56,12 +48,6 @@ impl EncodedInteger for EncodedSigned {
     #[inline(always)]
     fn write_nullable(out: &mut Vec<u8>, value: Option<u64>) {
         writer::signed_nullable(out, value.map(|value| value as i64));
-    }
-
-    #[inline(always)]
-    fn increment(value: u64, width: Width) -> u64 {
-        let shift = 64 - width as u32;
-        ((value.wrapping_add(1) << shift) as i64 >> shift) as u64
     }
 
     #[inline(always)]

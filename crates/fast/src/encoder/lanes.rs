@@ -5,7 +5,7 @@
 //! the error.
 
 use crate::dictionary::{LaneState, LaneWords as Words, Word};
-use crate::program::{LANES_MAX, LaneCode, LaneRun, OutgoingRun, Program};
+use crate::program::{LANES_MAX, LaneCode, LaneRun, OutgoingRun, Program, lanes_of};
 use crate::rt::{Change, Kernel, Outgoing, Output};
 
 /// The lanes of the previous record. They determine the values that a decoder expects if nothing is
@@ -74,17 +74,6 @@ impl LastLanes {
             merged[lane] = (new & mask | old & !mask).to_le_bytes();
         }
     }
-}
-
-/// Returns the lanes of a set, in order.
-#[inline(always)]
-fn lanes_of(mut set: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = set.trailing_zeros() as usize;
-        let some = set != 0;
-        set &= set.wrapping_sub(1);
-        some.then_some(lane)
-    })
 }
 
 /// A run with its encoding tables.
@@ -303,8 +292,8 @@ impl<'p> OutgoingLanes<'p> {
     ) -> Option<u32> {
         let Self { run, outgoing } = self;
         // An increment of a type's largest value wraps to its smallest.
-        for lane in lanes_of(run.increments & state.carried()) {
-            if !run.takes(lane % N, before.expected(run, lane)) {
+        for lane in lanes_of::<N>(run.increments & state.carried()) {
+            if !run.takes(lane, before.expected(run, lane)) {
                 return None;
             }
         }
@@ -316,8 +305,8 @@ impl<'p> OutgoingLanes<'p> {
         let silent = run.given | run.carried & state.carried();
         let stream = outgoing.always | outgoing.mapped & (present ^ silent | changed);
         let stream = stream & (present | !(outgoing.exponents << 1));
-        for lane in lanes_of(stream & present & outgoing.exponents) {
-            if !run.takes(lane % N, u64::from_le_bytes(words[lane % N])) {
+        for lane in lanes_of::<N>(stream & present & outgoing.exponents) {
+            if !run.takes(lane, u64::from_le_bytes(words[lane])) {
                 return None;
             }
         }

@@ -4,6 +4,7 @@
 
 use crate::dictionary::{INLINE_MAX, Word};
 use crate::error::ErrorKind;
+use crate::rt::{Kernel, Portable};
 
 const STOP: u8 = 0x80;
 /// Value bits per byte.
@@ -35,10 +36,7 @@ pub(super) fn signed_len(value: i64) -> usize {
 /// integers are hard to predict.
 #[inline]
 fn push_groups(out: &mut Vec<u8>, value: u64, len: usize) {
-    let halves = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
-    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
-    let bytes = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
-    let bytes = (bytes | u64::from(STOP)) << (8 * (8 - len));
+    let bytes = (Portable.spread(value) | u64::from(STOP)) << (8 * (8 - len));
     push_front(out, bytes.to_be_bytes(), len);
 }
 

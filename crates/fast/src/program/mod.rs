@@ -32,7 +32,7 @@ pub(crate) use plan::{BLOCK, LaneBytes, LanePlan, Narrow, VectorBytes, VectorPla
 pub use projection::Projection;
 pub(crate) use quick::{Quick, QuickSequence};
 pub use runs::LaneKind;
-pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun};
+pub(crate) use runs::{LANES_MAX, LaneCode, LaneRun, lanes_of};
 use view::ConstantValue;
 pub(crate) use view::{FieldView, ViewKind};
 

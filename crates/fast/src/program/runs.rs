@@ -104,6 +104,17 @@ impl MapLanes {
     }
 }
 
+/// Returns the lanes of a set, in order; all are below `N`.
+#[inline(always)]
+pub(crate) fn lanes_of<const N: usize>(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = set.trailing_zeros() as usize % N;
+        let some = set != 0;
+        set &= set.wrapping_sub(1);
+        some.then_some(lane)
+    })
+}
+
 type LaneTable = [MapLanes; 1 << TABLE_BITS];
 
 /// A run of plain fields. Lane sets are bit masks.
