@@ -320,13 +320,10 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         bit: u32,
     ) -> (String, Option<IntegerShape>) {
         let scene = self.scene;
-        match (IntegerShape::of(field_type), field_type, is_optional) {
-            (Some(kind), _, false) => (scene.integer(operation, kind, bit), Some(kind)),
-            (Some(kind), _, true) => (scene.integer_optional(operation, kind, bit), Some(kind)),
-            (None, FieldType::Decimal, false) => (scene.decimal(operation, bit), None),
-            (None, FieldType::Decimal, true) => (scene.decimal_optional(operation, bit), None),
-            (None, _, false) => (scene.text(operation, field_type, bit), None),
-            (None, _, true) => (scene.text_optional(operation, field_type, bit), None),
+        match (IntegerShape::of(field_type), field_type) {
+            (Some(kind), _) => (scene.integer(operation, kind, is_optional, bit), Some(kind)),
+            (None, FieldType::Decimal) => (scene.decimal(operation, is_optional, bit), None),
+            (None, _) => (scene.text(operation, field_type, is_optional, bit), None),
         }
     }
 
@@ -392,7 +389,7 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
         let mantissa = format!(
             "let exponent = rt::exponent(exponent)?;\n{}let mantissa: u64 = {};\n",
             scene.check_type(mantissa, mantissa_bit),
-            scene.integer(mantissa, IntegerShape::MANTISSA, mantissa_bit)
+            scene.integer(mantissa, IntegerShape::MANTISSA, false, mantissa_bit)
         );
         let store = match member.is_stored {
             true => format!(
@@ -402,16 +399,13 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             false => "let _ = (mantissa, exponent);\n".to_owned(),
         };
         let check = scene.check_type(exponent, member.bit);
+        let value = scene.integer(exponent, exponent_type(exponent), is_optional, member.bit);
         match is_optional {
             true => format!(
-                "{check}let exponent = {};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}} {}\n",
-                scene.integer_optional(exponent, exponent_type(exponent), member.bit),
+                "{check}let exponent = {value};\nif let Some(exponent) = exponent {{\n{mantissa}{store}}} {}\n",
                 or_else(&absent)
             ),
-            false => format!(
-                "{check}{{ let exponent = {};\n{mantissa}{store}}}\n",
-                scene.integer(exponent, exponent_type(exponent), member.bit),
-            ),
+            false => format!("{check}{{ let exponent = {value};\n{mantissa}{store}}}\n"),
         }
     }
 
@@ -480,16 +474,14 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
             true => format!("out.{}.clear();", member.ident),
             false => String::new(),
         };
-        match member.plan.is_optional {
+        let is_optional = member.plan.is_optional;
+        let value = scene.integer(length, IntegerShape::LENGTH, is_optional, member.bit);
+        match is_optional {
             true => format!(
-                "{check}let count = {};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
-                scene.integer_optional(length, IntegerShape::LENGTH, member.bit),
+                "{check}let count = {value};\nif let Some(count) = count {{ {entries} }} else {{ {clear} {} }}\n",
                 self.absent(member)
             ),
-            false => format!(
-                "{check}{{ let count = {};\n{entries} }}\n",
-                scene.integer(length, IntegerShape::LENGTH, member.bit)
-            ),
+            false => format!("{check}{{ let count = {value};\n{entries} }}\n"),
         }
     }
 

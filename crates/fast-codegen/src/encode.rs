@@ -339,11 +339,8 @@ impl<'p> EncodePrinter<'_, 'p> {
             false => format!("o.{sign}{varied}({value})?;"),
         };
         let some = if is_optional { value.to_owned() } else { format!("Some({value})") };
-        let checked = |sends: String| match operation.checked_tag {
-            Some(tag) => format!(
-                "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced({slot}, {some}) }} else {{ {sends} }}"
-            ),
-            None => sends,
+        let checked = |sends: String| {
+            self.checked(operation, &format!("sends_replaced({slot}, {some})"), sends)
         };
         let sends = match operation.kind {
             OperatorKind::None | OperatorKind::Constant => None,
@@ -383,6 +380,18 @@ impl<'p> EncodePrinter<'_, 'p> {
             }
         };
         EncodeStep { before: String::new(), sends: sends.map(Sends::If), write: write + "\n" }
+    }
+
+    /// Returns the decision to send a value that replaces one of another type (D4), if types share
+    /// the entry.
+    fn checked(&self, operation: &Operation<'_>, replaced: &str, sends: String) -> String {
+        match operation.checked_tag {
+            Some(tag) => format!(
+                "if state.is_foreign({}, {tag}) {{ state.{replaced} }} else {{ {sends} }}",
+                self.module.slot(operation)
+            ),
+            None => sends,
+        }
     }
 
     /// Returns the check of deltas and tails, which cannot replace a previous value of another
@@ -426,12 +435,8 @@ impl<'p> EncodePrinter<'_, 'p> {
             OperatorKind::Default => Some(format!("{value} != {given}")),
             OperatorKind::Copy => {
                 let sends = format!("state.sends_copy_decimal({slot}, {value}, {given})");
-                Some(match operation.checked_tag {
-                    Some(tag) => format!(
-                        "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced_decimal({slot}, {value}) }} else {{ {sends} }}"
-                    ),
-                    None => sends,
-                })
+                let replaced = format!("sends_replaced_decimal({slot}, {value})");
+                Some(self.checked(operation, &replaced, sends))
             }
             OperatorKind::Delta => {
                 let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
@@ -473,11 +478,8 @@ impl<'p> EncodePrinter<'_, 'p> {
                 format!("o.vector(m.{ident}.bytes(arena), {charset}, false, x)?;\n")
             }
         };
-        let checked = |sends: String| match operation.checked_tag {
-            Some(tag) => format!(
-                "if state.is_foreign({slot}, {tag}) {{ state.sends_replaced_text({slot}, {value}, arena) }} else {{ {sends} }}"
-            ),
-            None => sends,
+        let checked = |sends: String| {
+            self.checked(operation, &format!("sends_replaced_text({slot}, {value}, arena)"), sends)
         };
         let sends = match operation.kind {
             OperatorKind::Default if is_optional && operation.initial.is_none() => {
@@ -569,8 +571,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         vec![first, second]
     }
 
-    /// Emits a part of a decimal. A constant part that differs from the value cannot be encoded
-    /// (D3).
+    /// Emits a part of a value: an exponent, a mantissa, a length. A constant part that differs from
+    /// the value cannot be encoded (D3).
     fn part(
         &self,
         operation: &Operation<'_>,
@@ -581,17 +583,6 @@ impl<'p> EncodePrinter<'_, 'p> {
         if operation.kind != OperatorKind::Constant {
             return self.integer(operation, kind, is_optional, value);
         }
-        self.constant(operation, kind, is_optional, value)
-    }
-
-    /// Emits a constant that represents a part of a value: an exponent, a mantissa, a length.
-    fn constant(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        is_optional: bool,
-        value: &str,
-    ) -> EncodeStep {
         let initial = initial_integer(operation, kind).unwrap_or("0".into());
         let (before, sends) = match is_optional {
             true => (
@@ -626,12 +617,7 @@ impl<'p> EncodePrinter<'_, 'p> {
             true => format!("m.{ident}().map(|entries| entries.len() as u64)"),
             false => format!("m.{ident}.len() as u64"),
         };
-        let first = match length.kind {
-            OperatorKind::Constant => {
-                self.constant(length, IntegerShape::LENGTH, is_optional, &value)
-            }
-            _ => self.integer(length, IntegerShape::LENGTH, is_optional, &value),
-        };
+        let first = self.part(length, IntegerShape::LENGTH, is_optional, &value);
         let entries = format!(
             "x.begin_sequence(entries.len() as u64)?; \
              for entry in entries.iter() {{ {} }}",

@@ -49,39 +49,27 @@ impl IntegerShape {
         if self.is_signed { "signed" } else { "unsigned" }
     }
 
-    /// Returns the function that reads a value as a `u64`.
-    pub(crate) fn read(self) -> String {
-        format!("c.{}::<{}>(x)?", self.sign(), self.bound())
+    /// Returns the call that reads a value as a `u64` or, if nullable, an `Option<u64>`.
+    pub(crate) fn read(self, is_nullable: bool) -> String {
+        self.read_as("", is_nullable)
     }
 
-    /// Returns the function that reads a value of an operator; it is in the stream because it
-    /// changed.
-    pub(crate) fn read_varied(self) -> String {
-        match self.is_signed {
-            true => self.read(),
-            false => format!("c.unsigned_varied::<{}>(x)?", self.bound()),
+    /// As [`read`](Self::read), for a value that is in the stream because it changed.
+    pub(crate) fn read_varied(self, is_nullable: bool) -> String {
+        self.read_as(if self.is_signed { "" } else { "_varied" }, is_nullable)
+    }
+
+    fn read_as(self, varied: &str, is_nullable: bool) -> String {
+        let nullable = if is_nullable { "_nullable" } else { "" };
+        format!("c.{}{varied}{nullable}::<{}>(x)?", self.sign(), self.bound())
+    }
+
+    /// As [`read`](Self::read), for a value without operator; 64-bit values are mostly long.
+    pub(crate) fn read_plain(self, is_nullable: bool) -> String {
+        match (self.is_signed, self.width, is_nullable) {
+            (false, Width::W64, false) => "c.unsigned_long(x)?".to_owned(),
+            _ => self.read(is_nullable),
         }
-    }
-
-    /// As [`read_varied`](Self::read_varied), for a nullable value.
-    pub(crate) fn read_varied_nullable(self) -> String {
-        match self.is_signed {
-            true => self.read_nullable(),
-            false => format!("c.unsigned_varied_nullable::<{}>(x)?", self.bound()),
-        }
-    }
-
-    /// Returns the function that reads a value without operator; 64-bit values are mostly long.
-    pub(crate) fn read_plain(self) -> String {
-        match (self.is_signed, self.width) {
-            (false, Width::W64) => "c.unsigned_long(x)?".to_owned(),
-            _ => self.read(),
-        }
-    }
-
-    /// Returns the function that reads a nullable value as an `Option<u64>`.
-    pub(crate) fn read_nullable(self) -> String {
-        format!("c.{}_nullable::<{}>(x)?", self.sign(), self.bound())
     }
 
     /// Returns the function that increments.

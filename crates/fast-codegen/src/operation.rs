@@ -78,33 +78,42 @@ impl FieldScene<'_, '_> {
         }
     }
 
-    /// Returns the expression of a mandatory integer, as a `u64`.
+    /// Returns a choice between the value in the stream and another, by presence-map bit.
+    fn sent_or(&self, bit: u32, sent: &str, other: &str) -> String {
+        format!("if {} {{ {sent} }} else {{ {other} }}", self.test(bit))
+    }
+
+    /// Returns the expression of a constant, or of a default whose value is read by `read`.
+    /// `initial` is the value of a mandatory field, `given` that of an optional one.
+    fn initial_or(
+        &self,
+        operation: &Operation<'_>,
+        bit: u32,
+        is_optional: bool,
+        read: &str,
+        (initial, given): (&str, &str),
+    ) -> String {
+        match (operation.kind, is_optional) {
+            (OperatorKind::Constant, false) => initial.to_owned(),
+            (OperatorKind::Constant, true) => self.sent_or(bit, given, "None"),
+            (_, false) => self.sent_or(bit, read, initial),
+            (_, true) => self.sent_or(bit, read, given),
+        }
+    }
+
+    /// Returns the expression of an integer, as a `u64` or, if optional, an `Option<u64>`.
     pub(crate) fn integer(
         &self,
         operation: &Operation<'_>,
         kind: IntegerShape,
+        is_optional: bool,
         bit: u32,
     ) -> String {
-        let value = self.any_integer(operation, kind, bit);
-        match self.quick_unsigned(operation, kind, false, bit) {
+        let value = self.any_integer(operation, kind, is_optional, bit);
+        let some = if is_optional { "Some(value)" } else { "value" };
+        match self.quick_unsigned(operation, kind, is_optional, bit) {
             Some(quick) => {
-                format!("match {quick} {{ Some(value) => value, None => {value} }}")
-            }
-            None => value,
-        }
-    }
-
-    /// Returns the expression of an optional integer, as an `Option<u64>`.
-    pub(crate) fn integer_optional(
-        &self,
-        operation: &Operation<'_>,
-        kind: IntegerShape,
-        bit: u32,
-    ) -> String {
-        let value = self.any_integer_optional(operation, kind, bit);
-        match self.quick_unsigned(operation, kind, true, bit) {
-            Some(quick) => {
-                format!("match {quick} {{ Some(value) => Some(value), None => {value} }}")
+                format!("match {quick} {{ Some(value) => {some}, None => {value} }}")
             }
             None => value,
         }
@@ -138,92 +147,69 @@ impl FieldScene<'_, '_> {
         ))
     }
 
-    fn any_integer(&self, operation: &Operation<'_>, kind: IntegerShape, bit: u32) -> String {
-        let past = self.past;
-        let slot = self.module.slot(operation);
-        let initial = initial_integer(operation, kind);
-        let given = option(initial.clone());
-        let read = kind.read();
-        match operation.kind {
-            OperatorKind::None => kind.read_plain(),
-            OperatorKind::Constant => initial.unwrap_or("0".into()),
-            OperatorKind::Default => {
-                let initial = initial.unwrap_or("0".into());
-                format!("if {} {{ {read} }} else {{ {initial} }}", self.test(bit))
-            }
-            OperatorKind::Copy => format!(
-                "if {} {{ let value = {}; state.assign::<{past}>({slot}, value) }} \
-                 else {{ state.copied::<{past}>({slot}, {given})? }}",
-                self.test(bit),
-                kind.read_varied()
-            ),
-            OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign::<{past}>({slot}, value) }} \
-                 else {{ state.incremented::<{past}>({slot}, {given}, {})? }}",
-                self.test(bit),
-                kind.next()
-            ),
-            OperatorKind::Delta | OperatorKind::Tail => {
-                let base = initial.unwrap_or("0".into());
-                format!(
-                    "{{ let delta = c.signed_word(x)?; \
-                     state.added::<{past}>({slot}, {base}, delta, {})? }}",
-                    kind.add()
-                )
-            }
-        }
-    }
-
-    fn any_integer_optional(
+    fn any_integer(
         &self,
         operation: &Operation<'_>,
         kind: IntegerShape,
+        is_optional: bool,
         bit: u32,
     ) -> String {
         let past = self.past;
         let slot = self.module.slot(operation);
         let initial = initial_integer(operation, kind);
         let given = option(initial.clone());
-        let read = kind.read_nullable();
+        let base = initial.unwrap_or("0".into());
+        let read = kind.read(is_optional);
+        let (or_empty, optional, or_fail) = suffixes(is_optional);
+        let assigned = |read: &str| {
+            format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
+        };
         match operation.kind {
-            OperatorKind::None => read,
-            OperatorKind::Constant => {
-                format!("if {} {{ {given} }} else {{ None }}", self.test(bit))
+            OperatorKind::None => kind.read_plain(is_optional),
+            OperatorKind::Constant | OperatorKind::Default => {
+                self.initial_or(operation, bit, is_optional, &read, (&base, &given))
             }
-            OperatorKind::Default => {
-                format!("if {} {{ {read} }} else {{ {given} }}", self.test(bit))
-            }
-            OperatorKind::Copy => format!(
-                "if {} {{ let value = {}; state.assign_or_empty::<{past}>({slot}, value) }} \
-                 else {{ state.copied_optional::<{past}>({slot}, {given}) }}",
-                self.test(bit),
-                kind.read_varied_nullable()
+            OperatorKind::Copy => self.sent_or(
+                bit,
+                &assigned(&kind.read_varied(is_optional)),
+                &format!("state.copied{optional}::<{past}>({slot}, {given}){or_fail}"),
             ),
-            OperatorKind::Increment => format!(
-                "if {} {{ let value = {read}; state.assign_or_empty::<{past}>({slot}, value) }} \
-                 else {{ state.incremented_optional::<{past}>({slot}, {given}, {}) }}",
-                self.test(bit),
-                kind.next()
+            OperatorKind::Increment => self.sent_or(
+                bit,
+                &assigned(&read),
+                &format!(
+                    "state.incremented{optional}::<{past}>({slot}, {given}, {}){or_fail}",
+                    kind.next()
+                ),
             ),
             OperatorKind::Delta | OperatorKind::Tail => {
-                let base = initial.unwrap_or("0".into());
-                format!(
-                    "match c.delta_nullable(x)? {{ \
-                     Some(delta) => Some(state.added::<{past}>({slot}, {base}, delta, {})?), \
-                     None => {} }}",
-                    kind.add(),
-                    nothing(&self.leave(operation))
-                )
+                let added =
+                    format!("state.added::<{past}>({slot}, {base}, delta, {})?", kind.add());
+                match is_optional {
+                    false => format!("{{ let delta = c.signed_word(x)?; {added} }}"),
+                    true => format!(
+                        "match c.delta_nullable(x)? {{ Some(delta) => Some({added}), None => {} }}",
+                        nothing(&self.leave(operation))
+                    ),
+                }
             }
         }
     }
 
-    /// Returns the expression of a mandatory string or byte vector, as a `Text`.
-    pub(crate) fn text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
-        let value = self.any_text(operation, kind, bit);
+    /// Returns the expression of a string or byte vector, as a `Text` or, if optional, an
+    /// `Option<Text>`.
+    pub(crate) fn text(
+        &self,
+        operation: &Operation<'_>,
+        kind: &FieldType,
+        is_optional: bool,
+        bit: u32,
+    ) -> String {
+        let value = self.any_text(operation, kind, is_optional, bit);
         let is_short =
             !matches!(operation.initial, Some(Value::Bytes(value)) if value.len() > SHORT_MAX);
-        let is_quick = *kind == FieldType::Ascii
+        let is_quick = !is_optional
+            && *kind == FieldType::Ascii
             && operation.kind == OperatorKind::Copy
             && self.shape.mode.is_fixed()
             && operation.checked_tag.is_none()
@@ -241,118 +227,74 @@ impl FieldScene<'_, '_> {
         )
     }
 
-    fn any_text(&self, operation: &Operation<'_>, kind: &FieldType, bit: u32) -> String {
-        let past = self.past;
-        let slot = self.module.slot(operation);
-        let (read, charset) = (read_text(kind), charset(kind));
-        let given = option(initial_bytes(operation));
-        let base = initial_bytes(operation).unwrap_or("b\"\"".into());
-        match operation.kind {
-            OperatorKind::None | OperatorKind::Increment => read,
-            OperatorKind::Constant => initial_text(operation),
-            OperatorKind::Default => {
-                format!("if {} {{ {read} }} else {{ {} }}", self.test(bit), initial_text(operation))
-            }
-            OperatorKind::Copy => format!(
-                "if {} {{ let text = {read}; state.assign_text::<{past}>({slot}, text, x) }} \
-                 else {{ state.copied_text::<{past}>({slot}, {given}, x)? }}",
-                self.test(bit)
-            ),
-            OperatorKind::Tail => format!(
-                "if {} {{ state.tail_text({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text::<{past}>({slot}, {given}, x)? }}",
-                self.test(bit)
-            ),
-            OperatorKind::Delta => {
-                format!("state.delta_text({slot}, {charset}, {base}, &mut c, x)?")
-            }
-        }
-    }
-
-    /// Returns the expression of an optional string or byte vector, as an `Option<Text>`.
-    pub(crate) fn text_optional(
+    fn any_text(
         &self,
         operation: &Operation<'_>,
         kind: &FieldType,
+        is_optional: bool,
         bit: u32,
     ) -> String {
         let past = self.past;
         let slot = self.module.slot(operation);
-        let (read, charset) = (read_text_nullable(kind), charset(kind));
+        let (read, charset) = (read_text(kind, is_optional), charset(kind));
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
-        let initial = option(operation.initial.map(|_| initial_text(operation)));
+        let (or_empty, optional, _) = suffixes(is_optional);
+        let copied = format!("state.copied_text{optional}::<{past}>({slot}, {given}, x)?");
         match operation.kind {
             OperatorKind::None | OperatorKind::Increment => read,
-            OperatorKind::Constant => {
-                format!("if {} {{ {initial} }} else {{ None }}", self.test(bit))
+            OperatorKind::Constant | OperatorKind::Default => {
+                let initial = initial_text(operation);
+                let given = option(operation.initial.map(|_| initial.clone()));
+                self.initial_or(operation, bit, is_optional, &read, (&initial, &given))
             }
-            OperatorKind::Default => {
-                format!("if {} {{ {read} }} else {{ {initial} }}", self.test(bit))
+            OperatorKind::Copy => {
+                let assigned = format!(
+                    "let text = {read}; state.assign_text{or_empty}::<{past}>({slot}, text, x)"
+                );
+                self.sent_or(bit, &assigned, &copied)
             }
-            OperatorKind::Copy => format!(
-                "if {} {{ let text = {read}; \
-                 state.assign_text_or_empty::<{past}>({slot}, text, x) }} \
-                 else {{ state.copied_text_optional::<{past}>({slot}, {given}, x)? }}",
-                self.test(bit)
-            ),
-            OperatorKind::Tail => format!(
-                "if {} {{ state.tail_text_optional({slot}, {charset}, {base}, &mut c, x)? }} \
-                 else {{ state.copied_text_optional::<{past}>({slot}, {given}, x)? }}",
-                self.test(bit)
-            ),
+            OperatorKind::Tail => {
+                let tail =
+                    format!("state.tail_text{optional}({slot}, {charset}, {base}, &mut c, x)?");
+                self.sent_or(bit, &tail, &copied)
+            }
             OperatorKind::Delta => {
-                format!("state.delta_text_optional({slot}, {charset}, {base}, &mut c, x)?")
+                format!("state.delta_text{optional}({slot}, {charset}, {base}, &mut c, x)?")
             }
         }
     }
 
-    /// Returns the expression of a mandatory decimal with one operator.
-    pub(crate) fn decimal(&self, operation: &Operation<'_>, bit: u32) -> String {
+    /// Returns the expression of a decimal with one operator, as a `Decimal` or, if optional, an
+    /// `Option<Decimal>`.
+    pub(crate) fn decimal(&self, operation: &Operation<'_>, is_optional: bool, bit: u32) -> String {
         let slot = self.module.slot(operation);
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
         let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
+        let (or_empty, optional, or_fail) = suffixes(is_optional);
+        let read = if is_optional { "c.decimal_nullable(x)?" } else { "c.decimal(x)?" };
         match operation.kind {
-            OperatorKind::Constant => base,
-            OperatorKind::Default => {
-                format!("if {} {{ c.decimal(x)? }} else {{ {base} }}", self.test(bit))
+            OperatorKind::Constant | OperatorKind::Default => {
+                self.initial_or(operation, bit, is_optional, read, (&base, &given))
             }
-            OperatorKind::Copy => format!(
-                "if {} {{ let value = c.decimal(x)?; state.assign_decimal({slot}, value) }} \
-                 else {{ state.copied_decimal({slot}, {given})? }}",
-                self.test(bit)
-            ),
-            OperatorKind::Delta => format!("state.delta_decimal({slot}, {base}, &mut c, x)?"),
-            _ => "c.decimal(x)?".to_owned(),
-        }
-    }
-
-    /// Returns the expression of an optional decimal with one operator, as an `Option<Decimal>`.
-    pub(crate) fn decimal_optional(&self, operation: &Operation<'_>, bit: u32) -> String {
-        let slot = self.module.slot(operation);
-        let initial = initial_decimal(operation);
-        let given = option(initial.clone());
-        let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
-        let read = "c.decimal_nullable(x)?";
-        match operation.kind {
-            OperatorKind::Constant => {
-                format!("if {} {{ {given} }} else {{ None }}", self.test(bit))
-            }
-            OperatorKind::Default => {
-                format!("if {} {{ {read} }} else {{ {given} }}", self.test(bit))
-            }
-            OperatorKind::Copy => format!(
-                "if {} {{ let value = {read}; state.assign_decimal_or_empty({slot}, value) }} \
-                 else {{ state.copied_decimal_optional({slot}, {given}) }}",
-                self.test(bit)
+            OperatorKind::Copy => self.sent_or(
+                bit,
+                &format!("let value = {read}; state.assign_decimal{or_empty}({slot}, value)"),
+                &format!("state.copied_decimal{optional}({slot}, {given}){or_fail}"),
             ),
             OperatorKind::Delta => {
-                format!("state.delta_decimal_optional({slot}, {base}, &mut c, x)?")
+                format!("state.delta_decimal{optional}({slot}, {base}, &mut c, x)?")
             }
             _ => read.to_owned(),
         }
     }
+}
+
+/// Returns the suffixes of functions for mandatory or optional fields: of those that assign, of all
+/// others, and of calls of those that return an option only because they may fail.
+fn suffixes(is_optional: bool) -> (&'static str, &'static str, &'static str) {
+    if is_optional { ("_or_empty", "_optional", "") } else { ("", "", "?") }
 }
 
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price
@@ -375,17 +317,11 @@ pub(crate) fn option(value: Option<String>) -> String {
     value.map_or("None".to_owned(), |value| format!("Some({value})"))
 }
 
-fn read_text(kind: &FieldType) -> String {
+fn read_text(kind: &FieldType, is_optional: bool) -> String {
+    let nullable = if is_optional { "_nullable" } else { "" };
     match kind {
-        FieldType::Ascii => "c.ascii(x)?".to_owned(),
-        _ => format!("c.vector({}, x)?", charset(kind)),
-    }
-}
-
-fn read_text_nullable(kind: &FieldType) -> String {
-    match kind {
-        FieldType::Ascii => "c.ascii_nullable(x)?".to_owned(),
-        _ => format!("c.vector_nullable({}, x)?", charset(kind)),
+        FieldType::Ascii => format!("c.ascii{nullable}(x)?"),
+        _ => format!("c.vector{nullable}({}, x)?", charset(kind)),
     }
 }
 
