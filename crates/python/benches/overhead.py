@@ -62,9 +62,9 @@ def main() -> None:
     rows: set[int] = set()
     for _ in range(args.repeat):
         for work in WORKS:
-            command = [sys.executable, __file__, "--work", work, "--calls", str(args.calls)]
-            command += ["--capture", args.capture, "--templates", args.templates]
-            command += ["--framing", args.framing, "--template", args.template]
+            # The last of repeated options counts.
+            command = [sys.executable, __file__, *sys.argv[1:], "--template", args.template]
+            command += ["--work", work]
             told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             lines = [line.split() for line in told.splitlines()]
             rows |= {int(count) for _, count in lines}
