@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{CORPORA, directory, file, shared, tickwire, u32be};
+use support::{CORPORA, directory, file, fix_message, shared, tickwire, u32be};
 
 const XML: &str = r#"<templates>
 <template name="Tick" id="1"><uInt32 name="Price"/></template>
@@ -419,18 +419,12 @@ fn messages_that_no_column_can_hold_are_told() {
 
 /// Two messages per second and a logon, in FIX 4.4.
 fn fix_log() -> String {
-    let message = |fields: &str| {
-        let body = fields.replace('|', "\x01");
-        let head = format!("8=FIX.4.4\x019={}\x01", body.len());
-        let sum: u32 = head.bytes().chain(body.bytes()).map(u32::from).sum();
-        format!("{head}{body}10={:03}\x01", sum % 256)
-    };
     let order = |number: u32, symbol: &str, time: &str| {
-        message(&format!(
+        fix_message(&format!(
             "35=D|49=A|56=B|34={number}|52={time}|11=c{number}|55={symbol}|54=1|60={time}|38=10|40=2|44=1.25|"
         ))
     };
-    let logon = message("35=A|49=A|56=B|34=1|52=20240102-23:59:58|98=0|108=30|");
+    let logon = fix_message("35=A|49=A|56=B|34=1|52=20240102-23:59:58|98=0|108=30|");
     [
         logon,
         order(2, "MSFT", "20240102-23:59:59"),
@@ -758,6 +752,28 @@ fn exported(command: &str, out: &Path) -> (i32, Vec<(PathBuf, Vec<u8>)>) {
     (run.status, files)
 }
 
+/// A log of messages of several types, with and without groups; some have a wrong CheckSum.
+fn mixed_fix_log(count: usize) -> String {
+    let message = |number: usize| {
+        let time =
+            format!("20240102-10:{:02}:{:02}.{:03}", number / 600 % 60, number % 60, number % 999);
+        let head = format!("49=A|56=B|34={number}|52={time}|");
+        let order = format!("11=c{number}|55=S{}|54=1|60={time}|38={number}|40=2|", number % 7);
+        let price = format!("44={}.25|", number % 90);
+        match number % 5 {
+            0 => fix_message(&format!(
+                "35=8|{head}37=o|17={number}|150=0|39=0|{order}151=1|14=0|6=0|"
+            )),
+            1 => fix_message(&format!("35=D|{head}{order}{price}453=2|448=X|452=3|448=Y|452=1|")),
+            2 if number % 50 == 2 => {
+                fix_message(&format!("35=D|{head}{order}")).replace("10=", "10=x")
+            }
+            _ => fix_message(&format!("35=D|{head}{order}{price}")),
+        }
+    };
+    (0..count).map(|number| message(number) + "\n").collect()
+}
+
 #[test]
 fn threads_change_no_byte() {
     let d = directory("export_threads");
@@ -779,6 +795,10 @@ fn threads_change_no_byte() {
     let generated = tickwire(&format!("opra generate --messages 20000 --force -o {trace}"));
     assert_eq!(generated.status, 0, "{}", generated.err);
     commands.push(format!("export --opra {trace}"));
+    let log = file(&d, "orders.log", mixed_fix_log(10_500).as_bytes());
+    for options in ["", "--partition security", "--format arrow"] {
+        commands.push(format!("export --fix {log} {options}"));
+    }
     for (capture, folder, framing) in CORPORA {
         let capture = shared(&format!("corpus/{capture}.bin"));
         let templates = shared(&format!("corpus/{folder}/templates.xml"));

@@ -12,19 +12,11 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use support::{directory, file, tcp_pcap, tickwire};
-
-/// A valid message of FIX 4.4.
-fn message(fields: &str) -> String {
-    let body = fields.replace('|', "\x01");
-    let head = format!("8=FIX.4.4\x019={}\x01", body.len());
-    let sum: u32 = head.bytes().chain(body.bytes()).map(u32::from).sum();
-    format!("{head}{body}10={:03}\x01", sum % 256)
-}
+use support::{directory, file, fix_message, tcp_pcap, tickwire};
 
 fn order(number: usize) -> String {
     let time = "20240102-23:59:59";
-    message(&format!(
+    fix_message(&format!(
         "35=D|49=A|56=B|34={number}|52={time}|11=c{number}|55=MSFT|54=1|60={time}|38=10|40=2|44=1.25|"
     ))
 }
@@ -263,7 +255,7 @@ fn tables_are_below_the_directory_whatever_their_messages_are_named() {
     );
     let dictionary = file(&d, "d.xml", xml.as_bytes());
     let text: String =
-        ["D", "U1", "U2", "U3"].map(|id| message(&format!("35={id}|34=1|")) + "\n").concat();
+        ["D", "U1", "U2", "U3"].map(|id| fix_message(&format!("35={id}|34=1|")) + "\n").concat();
     let log = file(&d, "a.log", text.as_bytes());
     let out = d.join("out");
     let run = tickwire(&format!("export --fix {log} -d {dictionary} -o {}", out.display()));

@@ -92,6 +92,14 @@ pub fn u32be(packets: &[&[u8]]) -> Vec<u8> {
     packets.iter().flat_map(framed).collect()
 }
 
+/// A valid message of FIX 4.4 with these fields, each ending with `|`.
+pub fn fix_message(fields: &str) -> String {
+    let body = fields.replace('|', "\x01");
+    let head = format!("8=FIX.4.4\x019={}\x01", body.len());
+    let sum: u32 = head.bytes().chain(body.bytes()).map(u32::from).sum();
+    format!("{head}{body}10={:03}\x01", sum % 256)
+}
+
 /// A pcap file of datagrams, each with its address and port.
 pub fn pcap(datagrams: &[(&str, &[u8])]) -> Vec<u8> {
     let source = "10.0.0.1:9000".parse().expect("an address");
