@@ -272,6 +272,15 @@ impl<'t> Scanner<'t> {
 
     /// Returns a message without BeginString that begins before `end`.
     fn headless(&mut self, end: usize) -> Option<TextMessage<'t>> {
+        // Between the messages of a log there are short texts, such as times, without a field.
+        if end <= self.ready
+            && let Some(between) = self.text.get(self.at..end)
+            && between.len() <= LINE_PIECE
+            && memchr::memchr(b'=', between).is_none()
+        {
+            self.at = end;
+            return None;
+        }
         while self.at < end.min(self.ready) {
             // The line ends before the next message; a piece of a long line suffices to find a
             // message.

@@ -42,6 +42,14 @@ pub struct Rows {
     order: Vec<Goal>,
 }
 
+/// The fields of a message.
+struct MessageFields<'b, 'i> {
+    columns: Columns<'b, 'i>,
+    tags: &'i [u32],
+    /// True if all values are ASCII.
+    is_ascii: bool,
+}
+
 /// A column of lists: the entries of a group, one list per row.
 struct Group {
     name: String,
@@ -127,13 +135,15 @@ impl Rows {
 
     /// Appends a row with all fields of a message.
     pub fn push_all(&mut self, message: &Message<'_, '_>, other: &mut Other) {
-        let (fields, tags) = (message.columns(), message.tags());
+        // One check of the whole message is faster than one of each text.
+        let is_ascii = message.bytes().is_ascii();
+        let fields = MessageFields { columns: message.columns(), tags: message.tags(), is_ascii };
         let mut at = 0;
-        while at < tags.len() {
-            match self.push_field(&fields, tags, at, other) {
+        while at < fields.tags.len() {
+            match self.push_field(&fields, at, other) {
                 Some(next) => at = next,
                 None => {
-                    fields.field(at).iter().for_each(|field| other.push(field));
+                    fields.columns.field(at).iter().for_each(|field| other.push(field));
                     at += 1;
                 }
             }
@@ -143,25 +153,25 @@ impl Rows {
 
     /// Adds the field at `at` to the current row; for a count, its group's entries too. Returns the position
     /// after them, or `None` if the field does not belong to these rows.
+    #[inline]
     fn push_field(
         &mut self,
-        fields: &Columns<'_, '_>,
-        tags: &[u32],
+        fields: &MessageFields<'_, '_>,
         at: usize,
         other: &mut Other,
     ) -> Option<usize> {
         let row = self.len;
-        match self.goal(*tags.get(at)?) {
+        match self.goal(*fields.tags.get(at)?) {
             Goal::None => return None,
             Goal::Skipped => {}
             Goal::Column(column) => {
-                let field = fields.field(at)?;
-                if !self.columns[usize::from(column)].push(row, &field) {
+                let field = fields.columns.field(at)?;
+                if !self.columns[usize::from(column)].push(row, &field, fields.is_ascii) {
                     other.push(&field);
                 }
             }
             Goal::Group(group) => {
-                return Some(self.groups[usize::from(group)].push(row, fields, tags, at, other));
+                return Some(self.groups[usize::from(group)].push(row, fields, at, other));
             }
         }
         Some(at + 1)
@@ -227,16 +237,16 @@ impl Group {
     fn push(
         &mut self,
         row: usize,
-        fields: &Columns<'_, '_>,
-        tags: &[u32],
+        fields: &MessageFields<'_, '_>,
         at: usize,
         other: &mut Other,
     ) -> usize {
+        let tags = fields.tags;
         let (before, mut next) = (self.entries.len, at + 1);
         while tags.get(next) == Some(&self.delimiter) {
             let start = next;
             while tags.get(next).is_some_and(|tag| next == start || *tag != self.delimiter) {
-                match self.entries.push_field(fields, tags, next, other) {
+                match self.entries.push_field(fields, next, other) {
                     Some(after) => next = after,
                     None => break,
                 }
@@ -246,11 +256,11 @@ impl Group {
             }
             self.entries.len += 1;
         }
-        let Some(count) = fields.field(at) else { return next };
+        let Some(count) = fields.columns.field(at) else { return next };
         match &mut self.shape {
             Shape::Hidden => return next,
             Shape::Count(column) => {
-                if !column.push(row, &count) {
+                if !column.push(row, &count, fields.is_ascii) {
                     other.push(&count);
                 }
                 return next;

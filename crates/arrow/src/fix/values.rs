@@ -33,6 +33,10 @@ const POWERS: [u64; 20] = {
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 const PICOS_PER_NANO: u64 = 1000;
+/// Digits of nanoseconds after the point of a second.
+const NANO_DIGITS: usize = 9;
+/// Length of `YYYYMMDD-HH:MM:SS`.
+const SECOND_LEN: usize = 17;
 
 /// A column of one field.
 pub struct Column {
@@ -52,13 +56,27 @@ enum Values {
     Int(Vec<i64>),
     Text(Bytes),
     Time(Vec<i64>),
-    Timestamp(Vec<i64>),
+    Timestamp(Timestamps),
 }
 
 /// Concatenated values, and where each ends.
 struct Bytes {
     ends: Vec<i32>,
     bytes: Vec<u8>,
+}
+
+/// Nanoseconds since 1970-01-01 UTC.
+struct Timestamps {
+    values: Vec<i64>,
+    /// A second as text, and its time.
+    second: [u8; SECOND_LEN],
+    second_ns: i64,
+}
+
+impl Default for Timestamps {
+    fn default() -> Self {
+        Self { values: Vec::new(), second: *b"19700101-00:00:00", second_ns: 0 }
+    }
 }
 
 impl Default for Bytes {
@@ -68,10 +86,80 @@ impl Default for Bytes {
 }
 
 impl Bytes {
+    /// Appends a value. Most are short: constant lengths are copied by single instructions, without a call of memcpy.
+    #[inline]
     fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
+        match value.len() {
+            0 => {}
+            1 => self.bytes.push(value[0]),
+            2..4 => self.extend_twice::<2>(value),
+            4..8 => self.extend_twice::<4>(value),
+            8..=16 => self.extend_twice::<8>(value),
+            17..=32 => self.extend_twice::<16>(value),
+            _ => self.bytes.extend_from_slice(value),
+        }
         self.ends.push(self.bytes.len() as i32);
     }
+
+    /// Takes the values, and reserves memory for as many.
+    fn take(&mut self) -> Self {
+        let mut room = Vec::with_capacity(self.ends.len());
+        room.push(0);
+        Self { ends: std::mem::replace(&mut self.ends, room), bytes: taken(&mut self.bytes) }
+    }
+
+    /// Appends a value of `N` to `2 * N` bytes: its first `N` bytes, then its last `N`, which overlap them.
+    #[inline(always)]
+    fn extend_twice<const N: usize>(&mut self, value: &[u8]) {
+        let (Some(first), Some(last)) = (value.first_chunk::<N>(), value.last_chunk::<N>()) else {
+            return;
+        };
+        self.bytes.extend_from_slice(first);
+        self.bytes.truncate(self.bytes.len() + value.len() - 2 * N);
+        self.bytes.extend_from_slice(last);
+    }
+}
+
+impl Timestamps {
+    /// Appends a value; returns false if it is not a time that fits. Most are in the second of the value before: only
+    /// their fractions are parsed.
+    #[inline]
+    fn push(&mut self, field: &Value<'_>) -> bool {
+        let parsed = match field.value.split_first_chunk() {
+            Some((second, fraction)) if *second == self.second => {
+                short_fraction(fraction).and_then(|nanos| self.second_ns.checked_add(nanos))
+            }
+            _ => None,
+        };
+        let value = parsed.or_else(|| self.parse(field));
+        value.map(|value| self.values.push(value)).is_some()
+    }
+
+    /// Parses a value, and keeps its second.
+    fn parse(&mut self, field: &Value<'_>) -> Option<i64> {
+        let time = field.utc_timestamp().ok()?;
+        let nanos = unix_nanos(time)?;
+        let fraction = (time.time.picos() / PICOS_PER_NANO) as i64;
+        if let Some(second) = field.value.first_chunk() {
+            (self.second, self.second_ns) = (*second, nanos - fraction);
+        }
+        Some(nanos)
+    }
+}
+
+/// Returns the nanoseconds of a fraction of up to nine digits after a point; `None` for other texts.
+#[inline]
+fn short_fraction(text: &[u8]) -> Option<i64> {
+    let digits = match text {
+        [] => return Some(0),
+        [b'.', digits @ ..] if matches!(digits.len(), 1..=NANO_DIGITS) => digits,
+        _ => return None,
+    };
+    let add = |number: u64, digit: &u8| {
+        digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0'))
+    };
+    let number = digits.iter().try_fold(0, add)?;
+    Some((number * POWERS[NANO_DIGITS - digits.len()]) as i64)
 }
 
 impl Column {
@@ -92,7 +180,7 @@ impl Column {
             (T::Data | T::XmlData, _) => Values::Binary(Bytes::default()),
             (T::LocalMktDate | T::UtcDateOnly, _) => Values::Date(Vec::new()),
             (T::UtcTimeOnly, _) => Values::Time(Vec::new()),
-            (T::UtcTimestamp, _) => Values::Timestamp(Vec::new()),
+            (T::UtcTimestamp, _) => Values::Timestamp(Timestamps::default()),
             _ => Values::Text(Bytes::default()),
         };
         Self { name: field.name().to_owned(), len: 0, valid: None, values }
@@ -116,8 +204,9 @@ impl Column {
         }
     }
 
-    /// Sets the value of a row; returns false if the row already has one or the value does not fit.
-    pub fn push(&mut self, row: usize, field: &Value<'_>) -> bool {
+    /// Sets the value of a row; returns false if the row already has one or the value does not fit. `is_ascii` is true
+    /// if the value is known to be ASCII.
+    pub fn push(&mut self, row: usize, field: &Value<'_>, is_ascii: bool) -> bool {
         if self.len > row {
             return false;
         }
@@ -144,7 +233,7 @@ impl Column {
             }
             Values::Int(values) => field.int().map(|value| values.push(value)).is_ok(),
             Values::Text(values) => {
-                let is_text = field.value.is_ascii() || std::str::from_utf8(field.value).is_ok();
+                let is_text = is_ascii || std::str::from_utf8(field.value).is_ok();
                 if is_text {
                     values.push(field.value);
                 }
@@ -154,10 +243,7 @@ impl Column {
                 let nanos = field.utc_time().ok().and_then(of_day);
                 nanos.map(|nanos| values.push(nanos)).is_some()
             }
-            Values::Timestamp(values) => {
-                let nanos = field.utc_timestamp().ok().and_then(unix_nanos);
-                nanos.map(|nanos| values.push(nanos)).is_some()
-            }
+            Values::Timestamp(values) => values.push(field),
         };
         if is_pushed {
             self.len += 1;
@@ -189,9 +275,8 @@ impl Column {
             Values::Binary(values) | Values::Text(values) => {
                 values.ends.resize(rows + 1, values.bytes.len() as i32);
             }
-            Values::Int(values) | Values::Time(values) | Values::Timestamp(values) => {
-                values.resize(rows, 0);
-            }
+            Values::Int(values) | Values::Time(values) => values.resize(rows, 0),
+            Values::Timestamp(times) => times.values.resize(rows, 0),
         }
     }
 
@@ -205,25 +290,25 @@ impl Column {
         let nulls = self.valid.take().map(|mut valid| NullBuffer::new(valid.finish()));
         Ok(match &mut self.values {
             Values::Binary(values) => {
-                let Bytes { ends, bytes } = std::mem::take(values);
+                let Bytes { ends, bytes } = values.take();
                 Arc::new(BinaryArray::try_new(offsets(ends)?, bytes.into(), nulls)?)
             }
             Values::Boolean(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
             Values::Date(values) => primitive::<Date32Type>(values, nulls)?,
             Values::Decimal(values) => {
-                let values = ScalarBuffer::from(std::mem::take(values));
+                let values = ScalarBuffer::from(taken(values));
                 let array = PrimitiveArray::<Decimal128Type>::try_new(values, nulls)?;
                 Arc::new(array.with_precision_and_scale(PRECISION, SCALE)?)
             }
             Values::Float(values) => primitive::<Float64Type>(values, nulls)?,
             Values::Int(values) => primitive::<Int64Type>(values, nulls)?,
             Values::Text(values) => {
-                let Bytes { ends, bytes } = std::mem::take(values);
+                let Bytes { ends, bytes } = values.take();
                 Arc::new(text::array(ascending(ends)?.into(), bytes.into(), nulls)?)
             }
             Values::Time(values) => primitive::<Time64NanosecondType>(values, nulls)?,
-            Values::Timestamp(values) => {
-                let values = ScalarBuffer::from(std::mem::take(values));
+            Values::Timestamp(times) => {
+                let values = ScalarBuffer::from(taken(&mut times.values));
                 let array = PrimitiveArray::<TimestampNanosecondType>::try_new(values, nulls)?;
                 Arc::new(array.with_timezone("UTC"))
             }
@@ -255,8 +340,14 @@ fn primitive<T: ArrowPrimitiveType>(
     values: &mut Vec<T::Native>,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef, ArrowError> {
-    let values = ScalarBuffer::from(std::mem::take(values));
+    let values = ScalarBuffer::from(taken(values));
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?))
+}
+
+/// Takes values, and reserves memory for as many.
+fn taken<T>(values: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(values.len());
+    std::mem::replace(values, room)
 }
 
 /// Returns the decimal scaled to 18 decimal places; `None` if it has nonzero digits beyond them, or more than
@@ -295,4 +386,75 @@ fn of_day(time: UtcTime) -> Option<i64> {
     let seconds =
         i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
     Some(seconds * NANOS_PER_SECOND + (time.picos() / PICOS_PER_NANO) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tickwire_fix::Tag;
+
+    #[test]
+    fn values_of_every_length_are_appended() {
+        let text: Vec<u8> = (0..70).collect();
+        let (mut bytes, mut expected) = (Bytes::default(), Vec::new());
+        for len in (0..text.len()).chain((0..text.len()).rev()) {
+            bytes.push(&text[..len]);
+            expected.extend_from_slice(&text[..len]);
+            assert_eq!(bytes.bytes, expected, "{len}");
+            assert_eq!(bytes.ends.last(), Some(&(expected.len() as i32)));
+        }
+        let taken = bytes.take();
+        assert_eq!((taken.bytes, taken.ends.len()), (expected, 141));
+        assert_eq!((bytes.bytes.len(), &bytes.ends[..]), (0, &[0][..]));
+    }
+
+    #[test]
+    fn times_are_the_same_after_any_other() {
+        let seconds = [
+            "19700101-00:00:00",
+            "20260105-12:30:01",
+            "20260105-12:30:02",
+            "20161231-23:59:60",
+            "20260231-12:30:01",
+            "22620411-23:47:16",
+            "22620411-23:47:17",
+            "16770921-00:12:43",
+            "16770922-00:00:00",
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        ];
+        let fractions = [
+            "",
+            ".",
+            ".5",
+            ".123",
+            ".854775807",
+            ".854775808",
+            ".1234567890",
+            ".1234567891",
+            ".123456789012",
+            ".1234567890123",
+            ".12x",
+            "x123",
+            "Z",
+        ];
+        let texts: Vec<String> = seconds
+            .iter()
+            .flat_map(|second| fractions.map(|fraction| format!("{second}{fraction}")))
+            .chain(["".to_owned(), "20260105".to_owned()])
+            .collect();
+        let parse = |text: &String| {
+            let field = Value::new(Tag(52), text.as_bytes());
+            field.utc_timestamp().ok().and_then(unix_nanos)
+        };
+        for before in &texts {
+            for text in &texts {
+                let mut times = Timestamps::default();
+                for text in [before, text] {
+                    times.push(&Value::new(Tag(52), text.as_bytes()));
+                }
+                let expected: Vec<i64> = [before, text].into_iter().filter_map(parse).collect();
+                assert_eq!(times.values, expected, "{before}, {text}");
+            }
+        }
+    }
 }

@@ -72,7 +72,9 @@ impl FixJob<'_> {
             name: &name,
             progress,
             files: TableFiles::new(target, self.metadata.clone(), digest.known()),
-            open: HashMap::new(),
+            types: Vec::new(),
+            index_of: HashMap::new(),
+            last: 0,
             messages: 0,
             flawed: 0,
             failed: None,
@@ -135,11 +137,20 @@ struct Tables<'j> {
     name: &'j str,
     progress: &'j Progress,
     files: TableFiles,
-    /// Tables by MsgType; `None` for a type that the dictionary does not have.
-    open: HashMap<Vec<u8>, Option<Open>>,
+    /// The types of messages so far.
+    types: Vec<TypeTable>,
+    index_of: HashMap<Vec<u8>, usize>,
+    /// Index of the last message's type.
+    last: usize,
     messages: u64,
     flawed: u64,
     failed: Option<Failure>,
+}
+
+/// A message type and its table; `None` if the dictionary does not have the type.
+struct TypeTable {
+    msg_type: Vec<u8>,
+    open: Option<Open>,
 }
 
 struct Open {
@@ -191,10 +202,14 @@ impl Tables<'_> {
 
     fn push_row(&mut self, place: &Place<'_>, message: &Message<'_, '_>) -> Result<(), Failure> {
         let msg_type = message.msg_type();
-        if !self.open.contains_key(msg_type) {
-            self.begin(msg_type)?;
+        // Most messages have the type of the one before.
+        if self.types.get(self.last).is_none_or(|table| table.msg_type != msg_type) {
+            self.last = match self.index_of.get(msg_type) {
+                Some(index) => *index,
+                None => self.begin(msg_type)?,
+            };
         }
-        let Some(Some(open)) = self.open.get_mut(msg_type) else {
+        let Some(open) = &mut self.types[self.last].open else {
             let msg_type = String::from_utf8_lossy(msg_type);
             self.lose(place, &format!("the dictionary has no message with MsgType {msg_type}"));
             return Ok(());
@@ -208,15 +223,18 @@ impl Tables<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, msg_type: &[u8]) -> Result<(), Failure> {
+    /// Begins the table of a type and returns its index.
+    fn begin(&mut self, msg_type: &[u8]) -> Result<usize, Failure> {
         let mut open = None;
         if let Some(builder) = self.job.builder(msg_type)? {
             let name = self.job.tables.get(msg_type).map_or("", String::as_str);
             let table = self.files.begin(name, builder.schema())?;
             open = Some(Open { builder, table });
         }
-        self.open.insert(msg_type.to_vec(), open);
-        Ok(())
+        let index = self.types.len();
+        self.types.push(TypeTable { msg_type: msg_type.to_vec(), open });
+        self.index_of.insert(msg_type.to_vec(), index);
+        Ok(index)
     }
 
     fn lose(&mut self, place: &Place<'_>, why: &str) {
@@ -236,9 +254,7 @@ impl Tables<'_> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
-        let mut open: Vec<&mut Open> = self.open.values_mut().flatten().collect();
-        open.sort_by_key(|open| open.table);
-        for open in open {
+        for open in self.types.iter_mut().filter_map(|table| table.open.as_mut()) {
             open.write_batch(&mut self.files)?;
         }
         self.files.finish(digest)
