@@ -30,11 +30,9 @@ struct EncoderShared {
     queue: Mutex<TaskQueue>,
     /// A task was added or completed, or the threads end.
     changed: Condvar,
-    waiting: Arc<WaitingBytes>,
+    /// Bytes of values that wait for an encoder.
+    waiting: AtomicUsize,
 }
-
-/// Bytes of values that wait for an encoder.
-pub(crate) type WaitingBytes = AtomicUsize;
 
 #[derive(Default)]
 struct TaskQueue {
@@ -99,12 +97,99 @@ impl Encoders {
         results.iter().map(|result| lock(result).take()).collect()
     }
 
-    /// Encodes on this thread until few enough values wait for an encoder. Returns their counter, to which the
-    /// caller adds its values; `None` if there are no threads.
-    pub(crate) fn room(&self) -> Option<Arc<WaitingBytes>> {
-        let waiting = &self.0.as_deref()?.shared.waiting;
-        self.wait_until(|| waiting.load(Ordering::Acquire) <= WAITING_BYTES_MAX);
-        Some(Arc::clone(waiting))
+    /// Returns whether there are threads.
+    pub fn has_threads(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Encodes on this thread until few enough values wait for an encoder.
+    pub fn make_room(&self) {
+        if let Some(EncoderThreads { shared, .. }) = self.0.as_deref() {
+            let waiting = &shared.waiting;
+            shared.work_until(|_| waiting.load(Ordering::Acquire) <= WAITING_BYTES_MAX);
+        }
+    }
+}
+
+/// A state that items change one after the other, in order, on the threads of [`Encoders`].
+pub struct EncoderQueue<S, I> {
+    queued: Mutex<QueuedItems<I>>,
+    /// Poisoned if `work` panicked; items after that are dropped.
+    state: Mutex<S>,
+    work: fn(&mut S, I),
+}
+
+/// Items that wait for a thread.
+struct QueuedItems<I> {
+    /// Each with its bytes.
+    items: VecDeque<(I, usize)>,
+    /// True while a thread has the task to work on them.
+    has_task: bool,
+}
+
+impl<S: Send + 'static, I: Send + 'static> EncoderQueue<S, I> {
+    /// Creates a queue; `work` applies an item to the state.
+    pub fn new(state: S, work: fn(&mut S, I)) -> Arc<Self> {
+        let queued = QueuedItems { items: VecDeque::new(), has_task: false };
+        Arc::new(Self { queued: Mutex::new(queued), state: Mutex::new(state), work })
+    }
+
+    /// Adds an item of this many bytes. Without threads it is applied at once.
+    pub fn push(self: &Arc<Self>, encoders: &Encoders, item: I, bytes: usize) {
+        let Some(EncoderThreads { shared, .. }) = encoders.0.as_deref() else {
+            return self.apply(item);
+        };
+        shared.waiting.fetch_add(bytes, Ordering::AcqRel);
+        let is_new = {
+            let mut queued = lock(&self.queued);
+            queued.items.push_back((item, bytes));
+            !std::mem::replace(&mut queued.has_task, true)
+        };
+        if is_new {
+            let (queue, shared) = (Arc::clone(self), Arc::clone(shared));
+            encoders.run(move || queue.apply_all(&shared.waiting));
+        }
+    }
+
+    fn apply_all(&self, waiting: &AtomicUsize) {
+        while let Some((item, bytes)) = self.next_item() {
+            waiting.fetch_sub(bytes, Ordering::AcqRel);
+            self.apply(item);
+        }
+    }
+
+    fn apply(&self, item: I) {
+        // A panic poisons the state, but the items that follow are still taken from the queue.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(mut state) = self.state() {
+                (self.work)(&mut state, item);
+            }
+        }));
+    }
+
+    /// Takes the next item; if there is none, the task ends.
+    fn next_item(&self) -> Option<(I, usize)> {
+        let mut queued = lock(&self.queued);
+        let item = queued.items.pop_front();
+        queued.has_task = item.is_some();
+        item
+    }
+
+    /// Returns the state as it is now; `None` after a panic.
+    pub fn state(&self) -> Option<MutexGuard<'_, S>> {
+        self.state.lock().ok()
+    }
+
+    /// Returns whether all items were applied. A task shares the queue until it ends.
+    pub(crate) fn is_idle(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) == 1
+    }
+
+    /// Waits until all items were applied, and returns the state. `None` after a panic, or if another owner shares the
+    /// queue.
+    pub fn finish(self: Arc<Self>, encoders: &Encoders) -> Option<S> {
+        encoders.wait_until(|| self.is_idle());
+        Arc::into_inner(self)?.state.into_inner().ok()
     }
 }
 
@@ -168,6 +253,37 @@ mod tests {
             }
             encoders.wait_until(|| done.load(Ordering::Acquire) == 1_000);
             assert_eq!(done.load(Ordering::Acquire), 1_000);
+        }
+    }
+
+    #[test]
+    fn items_are_applied_in_order() {
+        for threads in [0, 1, 3] {
+            let encoders = Encoders::new(threads);
+            let queue = EncoderQueue::new(Vec::new(), Vec::push);
+            for number in 0..1_000 {
+                encoders.make_room();
+                queue.push(&encoders, number, WAITING_BYTES_MAX / 5);
+            }
+            let applied = queue.finish(&encoders).expect("no panic");
+            assert!(applied.into_iter().eq(0..1_000), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn items_after_a_panic_leave_the_queue() {
+        for threads in [0, 1] {
+            let encoders = Encoders::new(threads);
+            let queue = EncoderQueue::new(0, |state: &mut usize, item| {
+                assert!(item < 5, "an item too large");
+                *state = item;
+            });
+            for item in 0..20 {
+                // Would wait for ever for items that nobody takes.
+                encoders.make_room();
+                queue.push(&encoders, item, WAITING_BYTES_MAX);
+            }
+            assert_eq!(queue.finish(&encoders), None, "{threads} threads");
         }
     }
 

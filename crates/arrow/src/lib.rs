@@ -66,7 +66,7 @@ mod writer;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use builder::{TableBuilder, Unfit};
-pub use encoders::Encoders;
+pub use encoders::{EncoderQueue, Encoders};
 pub use errors::{ErrorsBuilder, LostData};
 pub use partial_file::PartialFile;
 pub use partition::{PartitionKey, Partitioning, UnfitKey, joined};

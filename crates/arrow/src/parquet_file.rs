@@ -1,9 +1,7 @@
 //! A Parquet file, written row group by row group.
 
-use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{FieldRef, SchemaRef};
@@ -17,7 +15,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::constant_chunk::OnlyValue;
-use crate::encoders::{Encoders, WaitingBytes, lock};
+use crate::encoders::{EncoderQueue, Encoders};
 use crate::size::array_bytes;
 
 /// Rows per row group, the unit that readers load.
@@ -35,20 +33,8 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     rows: usize,
 }
 
-/// A column of the row group. One task at a time encodes its values.
-struct GroupColumn {
-    queue: Mutex<ValueQueue>,
-    encoder: Mutex<ColumnEncoder>,
-}
-
-/// Values that wait for the encoder.
-#[derive(Default)]
-struct ValueQueue {
-    /// Each array with its bytes.
-    values: VecDeque<(ArrayRef, usize)>,
-    /// True while the column has a task.
-    has_task: bool,
-}
+/// A column of the row group, and the values that wait for its encoder.
+type GroupColumn = EncoderQueue<ColumnEncoder, ArrayRef>;
 
 struct ColumnEncoder {
     field: FieldRef,
@@ -125,52 +111,52 @@ impl<W: Write + Send> ParquetFile<W> {
             encoder.has_pages |= statistics == EnabledStatistics::Page;
             encoder.leaves.push(writer);
         }
-        self.columns =
-            encoders.into_iter().map(|encoder| Arc::new(GroupColumn::new(encoder))).collect();
+        let queue = |encoder| GroupColumn::new(encoder, ColumnEncoder::append_unless_failed);
+        self.columns = encoders.into_iter().map(queue).collect();
         Ok(())
     }
 
     fn write_rows(&mut self, rows: &RecordBatch) -> Result<(), ParquetError> {
         self.rows += rows.num_rows();
         let columns = self.columns.iter().zip(rows.columns());
-        let Some(waiting) = self.encoders.room() else {
+        if !self.encoders.has_threads() {
             for (column, values) in columns {
-                column.encoder()?.append(values)?;
+                encoder(column)?.append(values)?;
             }
             return Ok(());
-        };
+        }
+        self.encoders.make_room();
         for (column, values) in columns {
-            let bytes = array_bytes(values);
-            waiting.fetch_add(bytes, Ordering::AcqRel);
-            if column.enqueue(values, bytes) {
-                let (column, waiting) = (Arc::clone(column), Arc::clone(&waiting));
-                self.encoders.run(move || column.encode(&waiting));
-            }
+            column.push(&self.encoders, Arc::clone(values), array_bytes(values));
         }
         Ok(())
     }
 
     /// Waits until all values are encoded.
     fn wait(&self) {
-        let is_idle = |column: &Arc<GroupColumn>| Arc::strong_count(column) == 1;
-        self.encoders.wait_until(|| self.columns.iter().all(is_idle));
+        self.encoders.wait_until(|| self.columns.iter().all(GroupColumn::is_idle));
     }
 
-    /// Waits until all values are encoded, and returns the first error.
-    fn drain(&self) -> Result<(), ParquetError> {
+    /// Waits until all values are encoded. Returns the encoders of the row group, or the first error.
+    fn drain(&mut self) -> Result<Vec<ColumnEncoder>, ParquetError> {
         self.wait();
-        for column in &self.columns {
-            if let Some(error) = column.encoder()?.failed.take() {
-                return Err(error);
+        let columns = std::mem::take(&mut self.columns).into_iter();
+        let encoders = columns.map(|column| {
+            let mut encoder = column.finish(&self.encoders).ok_or_else(broken)?;
+            match encoder.failed.take() {
+                Some(error) => Err(error),
+                None => Ok(encoder),
             }
-        }
-        Ok(())
+        });
+        encoders.collect()
     }
 
     /// Returns the bytes of the rows held in memory, once they are encoded.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.wait();
-        self.columns.iter().map(|column| lock(&column.encoder).waiting_bytes()).sum()
+        let bytes =
+            |column: &Arc<GroupColumn>| column.state().map_or(0, |encoder| encoder.waiting_bytes());
+        self.columns.iter().map(bytes).sum()
     }
 
     /// Ends the row group.
@@ -178,10 +164,7 @@ impl<W: Write + Send> ParquetFile<W> {
         if self.rows == 0 {
             return Ok(());
         }
-        self.drain()?;
-        let columns = std::mem::take(&mut self.columns).into_iter().filter_map(Arc::into_inner);
-        let encoders = columns.map(|column| column.encoder.into_inner().map_err(|_| broken()));
-        let encoders = encoders.collect::<Result<Vec<_>, _>>()?;
+        let encoders = self.drain()?;
         let columns = self.encoders.map(encoders, ColumnEncoder::complete);
         let mut leaves = self.file.schema_descr().columns().to_vec().into_iter();
         let mut group = self.file.next_row_group()?;
@@ -221,43 +204,9 @@ fn broken() -> ParquetError {
     ParquetError::General("a column could not be encoded: the encoder panicked".to_owned())
 }
 
-impl GroupColumn {
-    fn new(encoder: ColumnEncoder) -> Self {
-        Self { queue: Mutex::default(), encoder: Mutex::new(encoder) }
-    }
-
-    fn encoder(&self) -> Result<MutexGuard<'_, ColumnEncoder>, ParquetError> {
-        self.encoder.lock().map_err(|_| broken())
-    }
-
-    /// Adds values to the queue; returns true if the caller must start a task.
-    fn enqueue(&self, values: &ArrayRef, bytes: usize) -> bool {
-        let mut queue = lock(&self.queue);
-        queue.values.push_back((Arc::clone(values), bytes));
-        !std::mem::replace(&mut queue.has_task, true)
-    }
-
-    /// Encodes the values in the queue.
-    fn encode(&self, waiting: &WaitingBytes) {
-        // After a panic of an earlier task, values are only dropped.
-        let mut encoder = self.encoder().ok();
-        while let Some((values, bytes)) = self.next_values() {
-            waiting.fetch_sub(bytes, Ordering::AcqRel);
-            if let Some(encoder) = &mut encoder
-                && encoder.failed.is_none()
-            {
-                encoder.failed = encoder.append(&values).err();
-            }
-        }
-    }
-
-    /// Takes the next values from the queue; if there are none, the task ends.
-    fn next_values(&self) -> Option<(ArrayRef, usize)> {
-        let mut queue = lock(&self.queue);
-        let values = queue.values.pop_front();
-        queue.has_task = values.is_some();
-        values
-    }
+/// Returns the encoder of a column.
+fn encoder(column: &GroupColumn) -> Result<MutexGuard<'_, ColumnEncoder>, ParquetError> {
+    column.state().ok_or_else(broken)
 }
 
 impl ColumnEncoder {
@@ -268,6 +217,13 @@ impl ColumnEncoder {
 
     fn waiting_bytes(&self) -> usize {
         self.leaves.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum()
+    }
+
+    /// Appends rows, unless earlier ones failed.
+    fn append_unless_failed(&mut self, values: ArrayRef) {
+        if self.failed.is_none() {
+            self.failed = self.append(&values).err();
+        }
     }
 
     /// Appends rows.

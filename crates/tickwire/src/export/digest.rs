@@ -8,26 +8,75 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tickwire_arrow::{EncoderQueue, Encoders};
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 1 << 20;
+/// Least bytes that an encoder thread hashes at a time, unless they are the last.
+const HASHED_BYTES_MIN: usize = 256 << 10;
 
 /// SHA-256 of a capture. It is computed while the capture is decoded, so that a file that is larger than memory is read
-/// only once, unless the tables need it at their start.
+/// only once, unless the tables need it at their start. If there are encoder threads, they compute it.
 pub struct InputDigest {
     path: PathBuf,
     file: File,
-    /// The state after the bytes that were read; `None` if the digest is known.
-    hash: Arc<Mutex<Option<Sha256>>>,
+    hash: Arc<Mutex<RunningHash>>,
     known: Option<String>,
+}
+
+/// SHA-256 of the bytes that were read.
+struct RunningHash {
+    encoders: Encoders,
+    /// `None` if the digest is known.
+    queue: Option<Arc<EncoderQueue<Sha256, Vec<u8>>>>,
+    /// Bytes for the queue.
+    next: Vec<u8>,
+}
+
+impl RunningHash {
+    fn new(encoders: &Encoders) -> Self {
+        let queue = EncoderQueue::new(Sha256::new(), |hash: &mut Sha256, bytes: Vec<u8>| {
+            hash.update(&bytes);
+        });
+        Self { encoders: encoders.clone(), queue: Some(queue), next: Vec::new() }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        let Some(queue) = &self.queue else { return };
+        if !self.encoders.has_threads() {
+            if let Some(mut hash) = queue.state() {
+                hash.update(bytes);
+            }
+            return;
+        }
+        self.next.extend_from_slice(bytes);
+        if self.next.len() >= HASHED_BYTES_MIN {
+            self.enqueue();
+        }
+    }
+
+    fn enqueue(&mut self) {
+        let next = std::mem::take(&mut self.next);
+        if let Some(queue) = &self.queue {
+            self.encoders.make_room();
+            let len = next.len();
+            queue.push(&self.encoders, next, len);
+        }
+    }
+
+    /// Returns the hash of all bytes; `None` if it was returned before, or after a panic.
+    fn finish(&mut self) -> Option<Sha256> {
+        self.enqueue();
+        self.queue.take()?.finish(&self.encoders)
+    }
 }
 
 impl InputDigest {
     /// Opens a capture whose messages go to a target.
     pub fn open(path: &Path, target: &Target) -> Result<Self, Failure> {
         let file = files::open_file(path)?;
-        let hash = Arc::new(Mutex::new(Some(Sha256::new())));
+        let hash = Arc::new(Mutex::new(RunningHash::new(target.encoders())));
         let mut digest = Self { path: path.to_owned(), file, hash, known: None };
         if target.needs_metadata_first() {
             digest.known = Some(digest.of_rest()?);
@@ -67,8 +116,9 @@ impl InputDigest {
                 Err(error) => return Err(Failure::file("read", self.path.display(), &error)),
             }
         }
-        let hash = self.hash.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(hex(hash.unwrap_or_default()))
+        let hash = locked(&self.hash).finish();
+        let failed = || Failure::Data(format!("{}: SHA-256 failed", self.path.display()));
+        hash.map(hex).ok_or_else(failed)
     }
 }
 
@@ -76,18 +126,19 @@ impl InputDigest {
 pub struct HashedFile {
     /// Shares its position with the digest's handle.
     file: File,
-    hash: Arc<Mutex<Option<Sha256>>>,
+    hash: Arc<Mutex<RunningHash>>,
 }
 
 impl Read for HashedFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buf)?;
-        let mut hash = self.hash.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hash) = hash.as_mut() {
-            hash.update(&buf[..read]);
-        }
+        locked(&self.hash).update(&buf[..read]);
         Ok(read)
     }
+}
+
+fn locked(hash: &Mutex<RunningHash>) -> MutexGuard<'_, RunningHash> {
+    hash.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// SHA-256 of a text, in hex.

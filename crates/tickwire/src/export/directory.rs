@@ -123,7 +123,7 @@ impl Directory<'_> {
     ) {
         let captures: Vec<&Path> = left.iter().map(|(capture, _)| *capture).collect();
         let terminal = ExportTerminal::new(&captures, self.quiet);
-        // Threads without a capture of their own encode columns.
+        // Threads without a capture of their own encode columns and compute digests.
         let exporting = self.threads.min(left.len());
         let encoders = Encoders::new(self.threads - exporting);
         let next = AtomicUsize::new(0);

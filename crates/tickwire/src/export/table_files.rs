@@ -45,6 +45,14 @@ pub struct InDirectory {
 }
 
 impl Target {
+    /// Threads that encode columns.
+    pub const fn encoders(&self) -> &Encoders {
+        match self {
+            Self::File { encoders, .. } => encoders,
+            Self::Directory(to) => &to.encoders,
+        }
+    }
+
     /// True if the tables must know all their metadata before their first rows: an Arrow file begins with them, and
     /// files of partitions are complete before the end of the capture.
     pub fn needs_metadata_first(&self) -> bool {
