@@ -50,6 +50,8 @@ pub struct Channels {
     let_go: u64,
     /// The check of each new channel.
     check: SessionCheck,
+    /// Packets before which dictionaries are reset, the last first.
+    resets: Vec<u64>,
 }
 
 impl Channels {
@@ -63,7 +65,17 @@ impl Channels {
             findings: Findings::default(),
             let_go: 0,
             check: SessionCheck::None,
+            resets: Vec::new(),
         }
+    }
+
+    /// Also resets the dictionaries of all channels before each of these packets, by index: for
+    /// captures of several sessions. Does not affect TCP streams and raw files.
+    #[must_use]
+    pub fn reset_at(mut self, mut packets: Vec<u64>) -> Self {
+        packets.sort_unstable_by(|a, b| b.cmp(a));
+        self.resets = packets;
+        self
     }
 
     /// Checks each channel with a copy of this check.
@@ -71,8 +83,19 @@ impl Channels {
         self.check = check;
     }
 
-    /// Resets the dictionaries of all channels.
-    pub(crate) fn reset(&mut self) {
+    /// Resets the dictionaries of all channels if a session begins before this packet or one that
+    /// was left out.
+    pub(crate) fn begin_packet(&mut self, index: u64) {
+        let mut begins = false;
+        while self.resets.pop_if(|next| *next <= index).is_some() {
+            begins = true;
+        }
+        if begins {
+            self.reset();
+        }
+    }
+
+    fn reset(&mut self) {
         for (_, channel) in self.by_destination.iter_mut() {
             channel.decoder.reset();
             channel.check.reset();
@@ -86,7 +109,7 @@ impl Channels {
         destination: Option<SocketAddr>,
         remark: impl FnOnce(&str),
     ) -> &mut Channel {
-        let Self { program, options, framing, by_destination, findings, let_go, check } = self;
+        let Self { program, options, framing, by_destination, findings, let_go, check, .. } = self;
         by_destination.find_or_begin(destination, |old| {
             if let Some((destination, old)) = old {
                 *findings = *findings + *old.decoder.findings();

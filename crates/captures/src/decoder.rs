@@ -22,8 +22,6 @@ pub struct CaptureDecoder {
     streams: Streams,
     /// True if a raw file was read as one packet.
     is_read: bool,
-    /// Packets before which dictionaries are reset, the last first.
-    resets: Vec<u64>,
 }
 
 impl CaptureDecoder {
@@ -42,16 +40,13 @@ impl CaptureDecoder {
             streams: Streams::default(),
             setup: Setup { program, options, framing, check },
             is_read: false,
-            resets: Vec::new(),
         }
     }
 
-    /// Also resets the dictionaries of all channels before each of these packets, by index: for
-    /// captures of several sessions. Does not affect TCP streams and raw files.
+    /// As [`Channels::reset_at`].
     #[must_use]
-    pub fn reset_at(mut self, mut packets: Vec<u64>) -> Self {
-        packets.sort_unstable_by(|a, b| b.cmp(a));
-        self.resets = packets;
+    pub fn reset_at(mut self, packets: Vec<u64>) -> Self {
+        self.channels = self.channels.reset_at(packets);
         self
     }
 
@@ -105,9 +100,7 @@ impl CaptureDecoder {
         packet: &Packet<'_>,
         sink: &mut S,
     ) -> Result<(), S::Error> {
-        while self.resets.pop_if(|next| *next <= packet.index).is_some() {
-            self.channels.reset();
-        }
+        self.channels.begin_packet(packet.index);
         let mut work = Work::new(&self.setup, sink);
         match packet.stream {
             Some(position) => self.streams.piece(&mut work, packet, position),

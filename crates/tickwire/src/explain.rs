@@ -4,7 +4,8 @@ use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, TemplateArgs, reset_policy, with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, Replay, ResetAtArgs, TemplateArgs, reset_policy,
+    with_reset_template,
 };
 use crate::packet_range::PacketRange;
 use crate::progress::Progress;
@@ -43,11 +44,13 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FROM..TO", conflicts_with = "packet")]
     packets: Option<PacketRange>,
     /// Explain these bytes, in hexadecimal, and read no file.
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet", "packets"])]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["input", "file", "packet", "packets", "reset_at"])]
     hex: Option<String>,
     /// Explain at most this many messages.
     #[arg(short = 'n', long, visible_alias = "head", value_name = "COUNT")]
     limit: Option<u64>,
+    #[command(flatten)]
+    sessions: ResetAtArgs,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
@@ -61,7 +64,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         (true, Some(path)) => {
             let (sample, replay) = args.input.sample()?;
             let name = files::name_of(path);
-            (args.framing.find_without_checks(&sample, &set, &name)?, replay)
+            (args.framing.find_without_checks(&sample, &set, &name, Some(&args.sessions))?, replay)
         }
         _ => (args.framing.framing()?, Replay::default()),
     };
@@ -89,6 +92,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         }
         None => {
             let channels = Channels::new(program.clone(), options, framing);
+            let channels = channels.reset_at(args.sessions.reset_at.clone());
             let wanted = args.packets.clone().unwrap_or_else(|| PacketRange::one(args.packet));
             explaining.file(&args.input, replay, &wanted, channels)
         }

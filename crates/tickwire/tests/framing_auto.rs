@@ -269,9 +269,19 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
     let explained = tickwire(&format!("explain {joined} -t {templates} --packet 3 --framing auto"));
     assert_eq!(explained.status, 1, "{}", explained.err);
     assert!(explained.err.contains(&format!("packet 60 (file offset {offset}): byte 0")));
+    assert!(explained.err.contains("run the command with --reset-at 60"), "{}", explained.err);
     let received =
         tickwire(&format!("receive -t {templates} --framing auto --capture {joined} --json -"));
     assert_eq!((received.status, received.out.as_str()), (1, ""), "{}", received.err);
+    for framing in ["auto", "none --reset never"] {
+        let options = format!("-t {templates} --framing {framing} --reset-at 60");
+        let explained = tickwire(&format!("explain {joined} {options} --packet 61"));
+        assert_eq!(explained.status, 0, "{}", explained.err);
+        assert!(explained.out.contains(" 20260106 "), "{}", explained.out);
+        let both = tickwire(&format!("receive {options} --capture {joined} {joined}"));
+        assert_eq!(both.status, 2, "{}", both.err);
+        assert!(both.err.contains("--reset-at counts the packets of one capture"), "{}", both.err);
+    }
     // Both sessions are decoded with a reset between them.
     for options in ["auto", "none --reset never", "auto --threads 2", "none --threads 2"] {
         let run = decode(&joined, &templates, &format!("--framing {options} --reset-at 60"));

@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{directory, file, packets_of, shared, tickwire, timed_pcap};
+use support::{directory, file, packets_of, shared, tickwire, timed_pcap, u32be};
 
 /// Default addresses of lines A and B and of the snapshots.
 const A: &str = "224.1.2.133:13014";
@@ -464,4 +464,46 @@ fn engines_agree_on_messages_that_are_understood_in_part() {
     for engine in ["portable", "generated"] {
         assert!(of(engine) == dynamic, "{engine} shows something else");
     }
+}
+
+/// Packets of a session without resets, with the prices 10, 11, 12 and so on. `has_ids` repeats the template id.
+fn session(count: u8, has_ids: bool) -> Vec<u8> {
+    let packet = |n: u8| {
+        let price = if n == 1 { 0x8a } else { 0x81 };
+        match has_ids || n == 1 {
+            true => vec![0xc0, 0x81, 0x80 | n, price],
+            false => vec![0x80, 0x80 | n, price],
+        }
+    };
+    let packets: Vec<Vec<u8>> = (1..=count).map(packet).collect();
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    u32be(&packets)
+}
+
+const RUNNING: &str = r#"<templates><template name="T" id="1">
+    <uInt32 name="MsgSeqNum" id="34"/><uInt32 name="Price"><delta/></uInt32>
+</template></templates>"#;
+
+#[test]
+fn a_second_session_that_is_named_begins_with_empty_dictionaries_and_its_own_numbers() {
+    let d = directory("capture-sessions");
+    let templates = file(&d, "t.xml", RUNNING.as_bytes());
+    let joined = file(&d, "joined.bin", &[session(6, true), session(4, true)].concat());
+    let options = format!("receive -t {templates} --framing cqg --capture-line a={joined} -q");
+    let run = tickwire(&format!("{options} --reset-at 6 --show messages"));
+    assert_eq!(run.status, 0, "{}", run.err);
+    let prices = run.json_lines().into_iter().map(|line| line["msg"]["Price"].clone());
+    let prices: Vec<u64> = prices.filter_map(|price| price.as_u64()).collect();
+    assert_eq!(prices, [10, 11, 12, 13, 14, 15, 10, 11, 12, 13]);
+    let run = tickwire(&format!("{options} --reset-at 6 --show events"));
+    assert_eq!(run.out.matches(r#""event": "reset""#).count(), 1, "{}", run.out);
+    let run = tickwire(&format!("{options} --show messages"));
+    assert_eq!(
+        (run.status, run.out.lines().count()),
+        (0, 6),
+        "equal packets are repeats: {}",
+        run.err
+    );
+    let run = tickwire(&format!("receive -t {templates} --reset-at 6 --idle 1ms"));
+    assert!(run.status == 2 && run.err.contains("--capture"), "{}", run.err);
 }

@@ -211,6 +211,7 @@ impl<'p> Explainer<'p> {
                 false => reader.next_packet()?,
             };
             let Some(packet) = packet.filter(|_| !self.is_late()) else { return Ok(None) };
+            channels.begin_packet(packet.index);
             let channel = channels.channel(packet.destination, &remark);
             if is_whole || packet.index >= wanted {
                 let found = found(channel, &packet);

@@ -190,6 +190,13 @@ impl Arbiter {
         }
     }
 
+    /// Forgets all past epochs, once every line has left them: equal packets are new ones then.
+    pub(crate) fn forget_past(&mut self) {
+        while !self.past.is_empty() {
+            self.forget_oldest_epoch();
+        }
+    }
+
     /// Forgets past epochs that ended longer ago than the skew bound.
     pub(super) fn forget_old_epochs(&mut self) {
         let is_over =

@@ -54,6 +54,8 @@ pub(super) struct Channel<E, A> {
     unnumbered: Unnumbered,
     silence: Silence,
     rejected: Option<Rejected>,
+    /// True if the next numbered packet begins a session with empty dictionaries.
+    expects_session: bool,
     pub(super) decoding: Decoding<A>,
     pub(super) counters: HandlerCounters,
 }
@@ -88,6 +90,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             unnumbered: Unnumbered::default(),
             silence: Silence::new(options.heartbeat_ns),
             rejected: None,
+            expects_session: false,
             decoding,
             counters: HandlerCounters::default(),
         }
@@ -104,6 +107,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.decoding.recovery.set_time(received_ns);
         match self.seq_num_of(segment) {
             Peeked::Number(seq_num) => {
+                if self.expects_session {
+                    self.restart(seq_num, sink);
+                }
                 let next = self.arbiter.handle_packet(received_ns, line, seq_num, segment.bytes);
                 self.handle_next(next, sink);
                 self.note_out_of_sequence(received_ns, line, sink);
@@ -400,6 +406,28 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
             self.engine.lose_dictionaries();
         }
         self.begin_session(seq_num, sink);
+    }
+
+    /// Prepares for a session whose sender's dictionaries are empty.
+    pub(super) fn expect_session(&mut self, sink: &mut impl Sink<E::Message>) {
+        match self.sequence {
+            SequenceSource::None => {
+                self.engine.reset_dictionaries();
+                self.decoding.handle_reset(sink);
+            }
+            SequenceSource::Preamble | SequenceSource::Message(_) => self.expects_session = true,
+        }
+    }
+
+    /// Delivers what is held, then begins the expected session with `seq_num`.
+    #[cold]
+    fn restart(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
+        self.expects_session = false;
+        self.arbiter.reset(seq_num);
+        self.drain(sink);
+        // The new session may repeat packets of the old one.
+        self.arbiter.forget_past();
+        self.engine.reset_dictionaries();
     }
 
     /// Begins a session: books are forgotten, and waiting templates take effect.

@@ -32,6 +32,9 @@ pub trait Engine {
     /// if the feed does so there.
     fn begin_packet(&mut self);
 
+    /// Resets all dictionaries, as before the first packet of the feed.
+    fn reset_dictionaries(&mut self);
+
     /// Reports lost bytes: nothing is decoded until the next reset of the dictionaries.
     fn lose_dictionaries(&mut self);
 
@@ -82,6 +85,10 @@ impl Engine for Dynamic {
 
     fn begin_packet(&mut self) {
         self.decoder.begin_packet();
+    }
+
+    fn reset_dictionaries(&mut self) {
+        self.decoder.reset();
     }
 
     fn lose_dictionaries(&mut self) {

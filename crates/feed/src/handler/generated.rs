@@ -93,6 +93,10 @@ impl<T: Templates> Engine for Generated<T> {
         self.latest.decoder.begin_packet();
     }
 
+    fn reset_dictionaries(&mut self) {
+        self.latest.decoder.reset();
+    }
+
     fn lose_dictionaries(&mut self) {
         // No message is empty, so this decoding fails; after a failure the decoder waits for a
         // reset.

@@ -270,6 +270,17 @@ impl<E: Engine, A: Adapt<E::Message>> Handler<E, A> {
         }
     }
 
+    /// Begins another session, whose sender starts with empty dictionaries: for captures of several
+    /// sessions. All dictionaries are reset, and sequence numbers restart at that of the next
+    /// packet of a line; packets that wait for a missing one are delivered first.
+    pub fn begin_session(&mut self, sink: &mut impl Sink<E::Message>) {
+        for beside in [&mut self.snapshots, &mut self.definitions] {
+            beside.engines.iter_mut().for_each(Engine::reset_dictionaries);
+            beside.next = [None; 2];
+        }
+        self.channel.expect_session(sink);
+    }
+
     /// Handles a packet that arrived at `received_ns`; times should not go back.
     pub fn handle_packet(
         &mut self,

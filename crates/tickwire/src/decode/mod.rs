@@ -15,7 +15,8 @@ use crate::console::tell;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::options::{
-    DecoderArgs, FramingArgs, InputArgs, Replay, TemplateArgs, reset_policy, with_reset_template,
+    DecoderArgs, FramingArgs, InputArgs, Replay, ResetAtArgs, TemplateArgs, reset_policy,
+    with_reset_template,
 };
 use crate::output::{OutputArgs, compression_of};
 use crate::packet_range::PacketRange;
@@ -123,10 +124,8 @@ pub struct DecodeArgs {
     /// except messages that --framing auto refuses.
     #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
     packets: PacketRange,
-    /// Reset dictionaries before each of these packets, by index, in addition to --reset: where another
-    /// session begins in the capture. Not for TCP streams and raw files.
-    #[arg(long, value_name = "PACKET,..", value_delimiter = ',')]
-    reset_at: Vec<u64>,
+    #[command(flatten)]
+    sessions: ResetAtArgs,
     /// Write only these fields: names, paths such as MDEntries/MDEntryPx, or ids. A group or
     /// sequence includes all its fields.
     #[arg(long, value_name = "FIELD,..", value_delimiter = ',')]
@@ -192,7 +191,7 @@ pub fn run(args: &DecodeArgs) -> Result<Outcome, Failure> {
         timed: args.format() == OutputFormat::Summary,
     };
     let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
-    decoder = decoder.reset_at(args.reset_at.clone());
+    decoder = decoder.reset_at(args.sessions.reset_at.clone());
     if args.framing.is_auto() {
         decoder = decoder.check_values();
     }

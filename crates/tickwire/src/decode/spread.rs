@@ -178,7 +178,7 @@ impl Worker {
             timed: false,
         };
         let mut decoder = CaptureDecoder::new(program.clone(), options, framing);
-        decoder = decoder.reset_at(args.reset_at.clone());
+        decoder = decoder.reset_at(args.sessions.reset_at.clone());
         if args.framing.is_auto() {
             decoder = decoder.check_values();
         }

@@ -11,7 +11,8 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::fix::{DictionaryArgs, Separator};
 use crate::options::{
-    CaptureArgs, DecoderArgs, FramingArgs, InputArgs, TemplateArgs, with_reset_template,
+    CaptureArgs, DecoderArgs, FramingArgs, InputArgs, ResetAtArgs, TemplateArgs,
+    with_reset_template,
 };
 use crate::output;
 use crate::packet_range::PacketRange;
@@ -87,10 +88,10 @@ pub struct ExportArgs {
     #[command(flatten)]
     decoder: DecoderArgs,
     /// The inputs contain FIX messages.
-    #[arg(long, conflicts_with_all = ["templates", "FramingArgs", "DecoderArgs"])]
+    #[arg(long, conflicts_with_all = ["templates", "FramingArgs", "DecoderArgs", "ResetAtArgs"])]
     fix: bool,
     /// The captures contain OPRA FAST, version 2.0 or 1.03.
-    #[arg(long, conflicts_with_all = ["templates", "fix", "FramingArgs", "DecoderArgs"])]
+    #[arg(long, conflicts_with_all = ["templates", "fix", "FramingArgs", "DecoderArgs", "ResetAtArgs"])]
     opra: bool,
     #[command(flatten)]
     pub(super) dictionary: DictionaryArgs,
@@ -130,11 +131,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FROM..TO", default_value_t = PacketRange::ALL, hide_default_value = true)]
     #[arg(conflicts_with_all = ["fix", "opra"])]
     packets: PacketRange,
-    /// Reset dictionaries before each of these packets, by index, in addition to --reset: where another
-    /// session begins in the capture. Not for TCP streams and raw files.
-    #[arg(long, value_name = "PACKET,..", value_delimiter = ',')]
-    #[arg(conflicts_with_all = ["fix", "opra"])]
-    reset_at: Vec<u64>,
+    #[command(flatten)]
+    sessions: ResetAtArgs,
     /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
@@ -252,7 +250,7 @@ impl ExportArgs {
             program,
             selection,
             packets: self.packets.clone(),
-            reset_at: self.reset_at.clone(),
+            reset_at: self.sessions.reset_at.clone(),
         };
         if TextFile::is_one(&self.output) {
             let capture = self.checked_file()?;

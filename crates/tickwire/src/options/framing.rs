@@ -1,6 +1,6 @@
 //! Framing options.
 
-use super::Reset;
+use super::{Reset, ResetAtArgs};
 use crate::console::tell;
 use crate::failure::Failure;
 use std::str::FromStr;
@@ -103,20 +103,30 @@ impl FramingArgs {
     }
 
     /// Detects the framing as [`Self::find`] does, for a command that does not check the values of each
-    /// message: refuses a sample in which another session begins.
+    /// message: refuses a sample in which another session begins, unless `sessions` name one at or before
+    /// that packet. `None`: the sample is of several captures, so packets have no single index.
     pub fn find_without_checks(
         &self,
         sample: &Sample,
         set: &TemplateSet,
         name: &str,
+        sessions: Option<&ResetAtArgs>,
     ) -> Result<Framing, Failure> {
         let (framing, found) = self.detected(sample, set, name)?;
         let restart = found.detected.restart.filter(|_| self.reset.is_none());
         let Some(Restart { packet, offset }) = restart else { return Ok(framing) };
-        let place = found.channel.place(packet).map_or_else(String::new, |place| place.to_string());
+        let place = found.channel.place(packet);
+        let index = place.map(|place| place.index);
+        let remedy = match (sessions, index) {
+            (Some(sessions), Some(index)) if sessions.begins_by(index) => return Ok(framing),
+            (Some(_), Some(index)) => {
+                format!("run the command with --reset-at {index}; if it is one session, ")
+            }
+            _ => String::new(),
+        };
+        let place = place.map_or_else(String::new, |place| place.to_string());
         Err(Failure::Data(format!(
-            "{name}: {place}: byte {offset}: {}; split the capture before this packet, or name --framing \
-             and --reset",
+            "{name}: {place}: byte {offset}: {}; {remedy}name --framing and --reset",
             Unproven::Restarted
         )))
     }

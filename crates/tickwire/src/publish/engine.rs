@@ -55,6 +55,10 @@ impl<E: Engine> Engine for Stamped<E> {
         self.engine.begin_packet();
     }
 
+    fn reset_dictionaries(&mut self) {
+        self.engine.reset_dictionaries();
+    }
+
     fn lose_dictionaries(&mut self) {
         self.engine.lose_dictionaries();
     }

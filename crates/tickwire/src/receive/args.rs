@@ -1,6 +1,6 @@
 //! The command line of `tickwire receive`.
 
-use super::captures::CaptureArgs;
+use super::captures::{self, CaptureArgs};
 use super::handling::HandlingArgs;
 use super::instrument_key;
 use super::show::{ShowArgs, ShownKinds};
@@ -8,7 +8,8 @@ use crate::distribution::ParentArgs;
 use crate::failure::Failure;
 use crate::options::{
     ChannelsArgs, DecoderArgs, DefinitionArgs, EndpointArgs, Endpoints, FramingArgs, MetricsArgs,
-    MonitorArgs, RecordArgs, SourceArgs, SpanArgs, TemplateArgs, TierUpChoice, sequencing, wait,
+    MonitorArgs, RecordArgs, ResetAtArgs, SourceArgs, SpanArgs, TemplateArgs, TierUpChoice,
+    sequencing, wait,
 };
 use crate::output;
 use crate::units::{Size, Span, hold};
@@ -48,10 +49,11 @@ const OF_SOCKETS: [&str; 10] = [
     "source_b",
 ];
 
-fn refused_with_captures(arg: Arg) -> Arg {
-    match OF_SOCKETS.contains(&arg.get_id().as_str()) {
-        true => arg.conflicts_with("captures"),
-        false => arg,
+fn with_or_without_captures(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "reset_at" => arg.requires("captures").help_heading("Captures"),
+        id if OF_SOCKETS.contains(&id) => arg.conflicts_with("captures"),
+        _ => arg,
     }
 }
 
@@ -65,7 +67,7 @@ fn refused_with_captures(arg: Arg) -> Arg {
 /// message was not understood, an instrument was refused, or a snapshot differed from its book. The
 /// page "Receiving" of the book (docs/receive.md) describes the output.
 #[derive(Clone, Debug, clap::Args)]
-#[command(mut_args(refused_with_captures))]
+#[command(mut_args(with_or_without_captures))]
 pub struct ReceiveArgs {
     #[command(flatten)]
     pub parent: ParentArgs,
@@ -79,6 +81,8 @@ pub struct ReceiveArgs {
     channels: ChannelsArgs,
     #[command(flatten)]
     pub captures: CaptureArgs,
+    #[command(flatten)]
+    pub sessions: ResetAtArgs,
     #[command(flatten)]
     endpoints: EndpointArgs,
     #[command(flatten)]
@@ -307,6 +311,18 @@ impl ReceiveArgs {
             )));
         }
         Ok(channels)
+    }
+
+    /// Refuses --reset-at with several captures: an index would name a packet of each.
+    pub fn check_sessions(&self, channels: &[Self]) -> Result<(), Failure> {
+        let captures: Vec<_> = channels.iter().map(|channel| &channel.captures).collect();
+        let count = captures::count(&captures);
+        if count > 1 && !self.sessions.reset_at.is_empty() {
+            return Err(Failure::Usage(format!(
+                "--reset-at counts the packets of one capture, and there are {count}: receive one at a time"
+            )));
+        }
+        Ok(())
     }
 
     /// Refuses options that apply to a single channel.

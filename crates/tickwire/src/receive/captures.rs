@@ -200,6 +200,11 @@ fn all_paths<'c>(
     common.chain(of_lines.collect::<Vec<_>>())
 }
 
+/// The number of captures of all channels.
+pub fn count(channels: &[&CaptureArgs]) -> usize {
+    all_paths(channels).count()
+}
+
 /// Opens the captures of all channels.
 pub fn open_all(channels: &[&CaptureArgs]) -> Result<Merge<Box<dyn Read>>, Failure> {
     let readers = all_paths(channels).map(|(args, path)| args.open_one(path));

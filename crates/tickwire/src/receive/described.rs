@@ -166,7 +166,9 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     // A named channel's captures contain only its own packets.
     let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
     let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
-    args.framing.find_without_checks(&sample, set, args.label().unwrap_or("captures"))
+    let name = args.label().unwrap_or("captures");
+    let is_one = args.captures.paths().count() == 1;
+    args.framing.find_without_checks(&sample, set, name, is_one.then_some(&args.sessions))
 }
 
 /// Creates a handler for a generated module.

@@ -62,6 +62,9 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// How long applying messages to books takes.
     fn book_times(&self) -> &Histogram<u64>;
 
+    /// Begins another session: see [`Handler::begin_session`].
+    fn begin_session(&mut self, sink: &mut FeedSink);
+
     /// Replaces the templates: see [`Handler::replace`].
     fn replace(
         &mut self,
@@ -131,6 +134,10 @@ where
 
     fn book_times(&self) -> &Histogram<u64> {
         self.driven.handler().adapter().times()
+    }
+
+    fn begin_session(&mut self, sink: &mut FeedSink) {
+        self.driven.handler_mut().begin_session(sink);
     }
 
     fn replace(

@@ -36,8 +36,10 @@ use tickwire_net::{Stop, affinity};
 /// Runs the command.
 pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let stop = stop_on_signals(&args.parent)?;
+    let channels = args.of_channels()?;
+    args.check_sessions(&channels)?;
     let channels: Result<Vec<Described>, Failure> =
-        args.of_channels()?.into_iter().map(Described::new).collect();
+        channels.into_iter().map(Described::new).collect();
     let session = Session::new(args, channels?, stop)?;
     match session.channels.iter().any(|channel| channel.args.captures.is_any()) {
         true => session.receive_captures(),

@@ -18,6 +18,8 @@ const LOGGED_MAX: u32 = 10;
 /// Result of reading the captures once.
 struct Pass {
     channels: Vec<Driven>,
+    /// Packets before which another session begins, the last first.
+    sessions: Vec<u64>,
     /// True if a capture could not be read to its end.
     is_broken: bool,
     /// Parts of captures that could not be read, one sentence each.
@@ -38,6 +40,11 @@ impl Pass {
     /// Passes a packet to the channels to which it belongs. The others only learn the time, so that the
     /// output of all channels is ordered by time.
     fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
+        while self.sessions.pop_if(|first| *first <= merged.packet.index).is_some() {
+            for Driven { handler, sink, .. } in &mut self.channels {
+                handler.begin_session(sink);
+            }
+        }
         if let [only] = &mut self.channels[..] {
             return only.handle_packet(merged);
         }
@@ -185,6 +192,13 @@ impl Session<'_> {
         lines.collect()
     }
 
+    /// The packets before which another session begins, the last first.
+    fn sessions(&self) -> Vec<u64> {
+        let mut sessions = self.args.sessions.reset_at.clone();
+        sessions.sort_unstable_by(|a, b| b.cmp(a));
+        sessions
+    }
+
     /// Reads the captures once.
     fn pass(&self, lines: Vec<Lines>) -> Result<Pass, Failure> {
         let captures: Vec<_> = self.channels.iter().map(|channel| &channel.args.captures).collect();
@@ -204,7 +218,12 @@ impl Session<'_> {
         };
         let channels: Result<Vec<Driven>, Failure> =
             self.channels.iter().zip(lines).map(driven).collect();
-        let mut pass = Pass { channels: channels?, is_broken: false, missing: Vec::new() };
+        let mut pass = Pass {
+            channels: channels?,
+            sessions: self.sessions(),
+            is_broken: false,
+            missing: Vec::new(),
+        };
         while !self.stop.is_set() {
             match merge.next_packet() {
                 Ok(Some(merged)) => pass.handle_packet(&merged),

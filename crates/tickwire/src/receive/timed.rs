@@ -37,6 +37,10 @@ impl<E: Engine> Engine for Timed<E> {
         self.inner.begin_packet();
     }
 
+    fn reset_dictionaries(&mut self) {
+        self.inner.reset_dictionaries();
+    }
+
     fn lose_dictionaries(&mut self) {
         self.inner.lose_dictionaries();
     }
@@ -121,6 +125,8 @@ mod tests {
         type Error = Infallible;
 
         fn begin_packet(&mut self) {}
+
+        fn reset_dictionaries(&mut self) {}
 
         fn lose_dictionaries(&mut self) {}
 

@@ -158,3 +158,51 @@ fn nothing_is_lost_or_doubled_around_a_reset_while_line_b_is_behind() {
         assert_eq!(handler.counters().messages.undecodable, 0);
     }
 }
+
+/// A feed with numbers in the preamble that never resets its dictionaries.
+fn persistent() -> Tested {
+    let framing = Preset::Cme.framing().reset(ResetPolicy::Never);
+    handler_of(HandlerOptions { framing, arbiter: arbiter_options(), ..Default::default() })
+}
+
+#[test]
+fn a_session_that_is_announced_begins_with_empty_dictionaries() {
+    // The number of a message is that of the one before plus 1, unless it is sent.
+    let sent = |seq_num: u32, n: u8| framed(seq_num, &[0xE0, 0x84, 0x80 | n]);
+    let next = |seq_num: u32| framed(seq_num, &[0x80]);
+    let (mut handler, mut words) = (persistent(), Words::default());
+    handler.handle_packet(0, A, &sent(60, 10), &mut words);
+    handler.handle_packet(1, A, &next(61), &mut words);
+    assert_eq!(words.take(), "4:10@60a 4:11@61a");
+    // One packet waits behind a gap.
+    handler.handle_packet(2, A, &sent(63, 20), &mut words);
+    handler.begin_session(&mut words);
+    assert_eq!(words.take(), "", "the number of the session is not known yet");
+    handler.handle_packet(3, A, &sent(1, 3), &mut words);
+    handler.handle_packet(4, A, &next(2), &mut words);
+    let session = "R1 4:3@1a 4:4@2a";
+    let of_both = words.take();
+    assert!(of_both.starts_with("G62+1 [packet 63: message at 0: byte 0: "), "{of_both}");
+    assert!(of_both.ends_with(&format!("G63+1 {session}")), "{of_both}");
+    handler.begin_session(&mut words);
+    handler.handle_packet(5, A, &sent(1, 3), &mut words);
+    handler.handle_packet(5, A, &next(2), &mut words);
+    assert_eq!(words.take(), session, "a session may repeat the packets of another");
+}
+
+#[test]
+fn a_session_of_packets_without_numbers_begins_at_once() {
+    let mut handler = handler_of(HandlerOptions {
+        framing: Framing::new().reset(ResetPolicy::Never),
+        sequence: SequenceSource::None,
+        ..Default::default()
+    });
+    let mut words = Words::default();
+    handler.handle_packet(0, A, &[0xE0, 0x84, 0x8A], &mut words);
+    handler.begin_session(&mut words);
+    handler.handle_packet(1, A, &[0x80], &mut words);
+    handler.begin_session(&mut words);
+    handler.handle_packet(2, A, &[0xE0, 0x84, 0x83], &mut words);
+    let words = words.take();
+    assert!(words.starts_with("4:10@-a [") && words.ends_with("] 4:3@-a"), "{words}");
+}
