@@ -67,6 +67,10 @@ fn lines_and_snapshots_are_told_apart_by_group_and_each_run_gives_the_same() {
     assert_eq!(count(&both, "/lines/0/received"), 1960);
     assert_eq!(count(&both, "/lines/1/received"), 1972);
     assert_eq!((&both["end"], count(&both, "/books/mismatches")), (&"captures".into(), 0));
+    let shown = tickwire(&format!("receive {arguments} --line-b --show trades --log error"));
+    let trades = shown.out.lines().count();
+    assert!(trades > 0 && count(&both, "/events/trade") == trades as u64, "{both}");
+    assert!(shown.err.contains(&format!("\n{trades} trades; ")), "{}", shown.err);
     assert_eq!(both["others"]["destinations"], serde_json::json!([]));
     assert_eq!(both.get("decode_us"), None, "a clock was read");
 

@@ -172,7 +172,8 @@ impl Session<'_> {
             };
             let name = self.channels.get(index)?.args.label();
             let replay = channel.handler.replay();
-            Some(ChannelReport::new(name, inputs, channel.handler.view(), replay))
+            let (view, events) = (channel.handler.view(), channel.sink.events());
+            Some(ChannelReport::new(name, inputs, view, events, replay))
         };
         (0..self.channels.len()).filter_map(of).collect()
     }

@@ -154,7 +154,8 @@ impl Session<'_> {
         let end = self.ending.end().or((!self.stop.is_set()).then_some(End::Captures));
         let channels = pass.channels.iter().zip(&self.channels).map(|(driven, described)| {
             let inputs = Inputs::Captures(&driven.driver);
-            ChannelReport::new(described.args.label(), inputs, driven.handler.view(), None)
+            let (view, events) = (driven.handler.view(), driven.sink.events());
+            ChannelReport::new(described.args.label(), inputs, view, events, None)
         });
         let mut report = Report::new(channels.collect(), end, resident_at_start);
         if let Some(first) = pass.channels.first() {

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::table::{Align, Table};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::io::Write;
 use tickwire_feed::arbiter::{HoldNeeded, LineCounters};
 use tickwire_feed::capture::CaptureDriver;
@@ -15,6 +16,7 @@ use tickwire_feed::handler::{HandlerCounters, HandlerView, Source};
 use tickwire_feed::recovery::StaleReason;
 use tickwire_feed::replay::ReplayCounters;
 use tickwire_net::histogram::Summary;
+use tickwire_net::log::EventCounters;
 use tickwire_net::multicast::Receiver;
 use tickwire_net::tcp_replay::TcpReplay;
 
@@ -39,6 +41,7 @@ pub struct ChannelReport<'r> {
     name: Option<&'r str>,
     lines: Vec<Line>,
     handler: HandlerView<'r>,
+    events: EventCounters,
     /// Counters of the replay service, if there is one, and gaps that were not requested.
     replay: Option<(ReplayCounters, u64)>,
     decoding: Option<Summary>,
@@ -56,6 +59,7 @@ impl<'r> ChannelReport<'r> {
         name: Option<&'r str>,
         inputs: Inputs<'r>,
         handler: HandlerView<'r>,
+        events: EventCounters,
         replay: Option<&TcpReplay>,
     ) -> Self {
         let is_captured = matches!(inputs, Inputs::Captures(_));
@@ -80,6 +84,7 @@ impl<'r> ChannelReport<'r> {
             name,
             lines,
             handler,
+            events,
             replay: replay.map(|replay| (replay.counters(), replay.refused())),
             measure_every: decoding.map_or(0, |(_, every)| every),
             decoding: decoding.map(|(decoding, _)| decoding),
@@ -263,6 +268,17 @@ impl<'r> ChannelReport<'r> {
                 writeln!(out, "{hint}")?;
             }
         }
+        let EventCounters { trades, statistics, statuses, definitions, .. } = self.events;
+        if self.books > 0 || trades + statistics + statuses + definitions > 0 {
+            writeln!(
+                out,
+                "{}; {}; {}; {}",
+                counted(trades, "trade"),
+                counted(statistics, "statistic"),
+                counted(statuses, "status change"),
+                counted(definitions, "definition"),
+            )?;
+        }
         self.write_unused(out)?;
         for line in self.lines.iter().filter(|line| line.truncated > 0) {
             let (source, truncated) = (line.source, line.truncated);
@@ -374,6 +390,7 @@ impl<'r> ChannelReport<'r> {
                 "faulty_snapshots": recovery.faulty_snapshots,
                 "refused_instruments": self.refused_instruments(),
             },
+            "events": self.events.labelled().into_iter().collect::<BTreeMap<_, _>>(),
             "lines": lines,
         });
         if let Some(name) = self.name {
