@@ -168,7 +168,8 @@ impl<W: Write> Explaining<'_, W> {
             }
             let missing: String =
                 reader.statistics().missing().map(|text| format!("; {text}")).collect();
-            Failure::Usage(format!("{name} has no packet {wanted}{missing}"))
+            let packets = counted(reader.statistics().packets, "packet");
+            Failure::Usage(format!("{name} has no packet {wanted}: it has {packets}{missing}"))
         })
     }
 }

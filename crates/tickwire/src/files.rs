@@ -173,6 +173,16 @@ pub fn read_template_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// True if a regular file begins like a template file.
+pub fn is_xml(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = can_reopen(path)
+        && open_file(path)
+            .is_ok_and(|file| file.take(TEXT_BYTES as u64).read_to_end(&mut start).is_ok());
+    let start = start.trim_ascii_start();
+    read && (start.starts_with(b"<?xml") || start.starts_with(b"<templates"))
+}
+
 /// True if the first bytes are neither text in UTF-8 nor in UTF-16.
 fn is_binary(bytes: &[u8]) -> bool {
     let is_utf16 = [&b"\xff\xfe"[..], b"\xfe\xff", b"<\0", b"\0<"];

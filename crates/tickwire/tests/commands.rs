@@ -106,7 +106,7 @@ fn packets_before_the_one_explained_fill_the_dictionaries() {
     assert!(run.out.contains("global: a: 6 -> 7"), "{}", run.out);
     let run = tickwire(&format!("explain {capture} -t {templates} --packet 3"));
     assert_eq!(run.status, 2);
-    assert!(run.err.contains("has no packet 3"), "{}", run.err);
+    assert!(run.err.contains("has no packet 3: it has 3 packets"), "{}", run.err);
 }
 
 #[test]

@@ -211,3 +211,13 @@ fn a_raw_file_of_packets_whose_dictionaries_are_reset_is_refused() {
     ));
     assert_eq!(run.status, 2, "{}", run.err);
 }
+
+#[test]
+fn a_template_file_in_place_of_the_capture_is_told() {
+    let directory = directory("packet_files_xml");
+    let templates =
+        file(&directory, "t.xml", b"\n<templates><template name=\"T\" id=\"1\"/></templates>");
+    let run = tickwire(&format!("decode {templates} -t {templates}"));
+    let told = "t.xml: this is an XML file and not a capture; is it the template file?";
+    assert!(run.status == 1 && run.err.contains(told), "{}", run.err);
+}

@@ -511,3 +511,16 @@ fn a_second_session_that_is_named_begins_with_empty_dictionaries_and_its_own_num
     let run = tickwire(&format!("receive -t {templates} --reset-at 6 --idle 1ms"));
     assert!(run.status == 2 && run.err.contains("--capture"), "{}", run.err);
 }
+
+#[test]
+fn packets_without_a_template_id_lead_to_decode() {
+    let d = directory("capture-no-ids");
+    let templates = file(&d, "t.xml", RUNNING.as_bytes());
+    let capture = file(&d, "c.bin", &session(6, false));
+    let run = tickwire(&format!(
+        "receive -t {templates} --framing cqg --capture-line a={capture} --log off"
+    ));
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.out.contains("5 packets dropped, because the sequence number"), "{}", run.out);
+    assert!(run.out.contains("need tickwire decode"), "{}", run.out);
+}

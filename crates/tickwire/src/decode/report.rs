@@ -22,6 +22,8 @@ pub struct Report<'r> {
     limits: Limits,
     /// Counters of the run.
     pub counts: Counts,
+    /// Packet of the message that was decoded last.
+    decoded: Option<u64>,
 }
 
 /// Counters of a run.
@@ -112,7 +114,7 @@ impl<'r> Report<'r> {
     /// Creates a report that prints errors as they occur. `limits` are those of the decoders.
     pub fn new(file: &'r str, progress: &'r Progress, limits: Limits) -> Self {
         let voice = Voice::Aloud { file, progress };
-        Self { voice, on_lost: None, limits, counts: Counts::default() }
+        Self { voice, on_lost: None, limits, counts: Counts::default(), decoded: None }
     }
 
     /// Also passes every error to `on_lost`, including those that are not printed.
@@ -124,7 +126,7 @@ impl<'r> Report<'r> {
     /// Creates a report that holds errors until [`Self::hand_over`].
     pub fn held(limits: Limits) -> Self {
         let voice = Voice::Held(Vec::new());
-        Self { voice, on_lost: None, limits, counts: Counts::default() }
+        Self { voice, on_lost: None, limits, counts: Counts::default(), decoded: None }
     }
 
     /// Returns the report since the last call.
@@ -165,6 +167,12 @@ impl<'r> Report<'r> {
         !self.counts.skipped.is_none() || self.counts.errors > 0
     }
 
+    /// Counts a message of this packet that was decoded.
+    pub const fn message(&mut self, packet: Option<u64>) {
+        self.counts.messages += 1;
+        self.decoded = packet;
+    }
+
     /// Reports a message that was not decoded and the data lost with it; offsets in `error` count from its
     /// start.
     pub fn message_failed(
@@ -180,14 +188,24 @@ impl<'r> Report<'r> {
             self.lose(Some(place.packet), &place.describe(error, program));
             return;
         }
-        let (Lost::Block(bytes) | Lost::Rest(bytes)) = lost;
+        let follows_another = self.decoded == Some(place.packet.index);
+        let (bytes, doubt) = match lost {
+            // A wrong byte can move the end of a message: the next one fails in its place.
+            Lost::Rest(bytes) if follows_another => {
+                (bytes, "; the message before it may be wrong, too")
+            }
+            Lost::Rest(bytes) | Lost::Block(bytes) => (bytes, ""),
+        };
         let description = place.describe(error, program);
         let advice = match limit(error, &self.limits) {
             Some(limit) => format!(" (the limit is {limit})"),
             None => advice(error).to_owned(),
         };
         let bytes = counted(bytes, "byte");
-        self.error_in(Some(place.packet), &format!("{description}{advice}; {bytes} skipped"));
+        self.error_in(
+            Some(place.packet),
+            &format!("{description}{advice}; {bytes} skipped{doubt}"),
+        );
     }
 
     /// Reports a message whose bytes or sequence number do not confirm its values.

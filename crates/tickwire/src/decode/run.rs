@@ -113,7 +113,7 @@ impl CaptureSink for Run<'_> {
         if !header.packet.is_none_or(|index| self.packets.contains(index)) {
             return Ok(());
         }
-        self.report.counts.messages += 1;
+        self.report.message(header.packet);
         self.gaps.note_message();
         if self.selection.contains(decoded.message) {
             self.output.write_message(header, decoded.message)?;

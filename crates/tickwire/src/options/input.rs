@@ -237,6 +237,10 @@ impl InputArgs {
         let reader = files::open_capture(path, Box::new(progress.watch(input)), options)?;
         let name = files::name_of(path);
         let (format, compression) = (reader.format(), reader.compression());
+        if format == Format::Raw && input_format.is_none() && files::is_xml(path) {
+            let text = "this is an XML file and not a capture; is it the template file?";
+            return Err(Failure::Data(format!("{name}: {text}")));
+        }
         if format != Format::Pcap {
             let why = format!("a file with the layout {format} has no addresses");
             self.capture.check_addressed(&name, why)?;

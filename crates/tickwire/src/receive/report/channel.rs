@@ -293,6 +293,16 @@ impl<'r> ChannelReport<'r> {
                 "{unplaced} packets of a line have unexpected sequence numbers and are not decoded: does --framing or --seq-num fit the feed, or is --keep-numbering too strict?"
             )?;
         }
+        let counters = self.handler.counters;
+        let unknown = self.lines.iter().map(|line| counters.input(line.source).no_seq_num);
+        let unknown: u64 = unknown.sum();
+        if unknown > 0 {
+            writeln!(
+                out,
+                "{} dropped, because the sequence number cannot be read without decoding: does --framing or --seq-num fit? Captures of feeds that omit template ids at the start of packets need tickwire decode",
+                counted(unknown, "packet")
+            )?;
+        }
         let silent = self.lines.iter().filter(|line| line.packets == 0);
         let silent: Vec<_> =
             silent.filter_map(|line| Some((line.source, line.endpoint?))).collect();
