@@ -87,15 +87,18 @@ fn is_of_columns(path: &Path) -> bool {
 /// CSV columns are pkt, off, t, n, time, source, destination, entry and then the paths of all
 /// fields of the selected templates (--template), each once. A message has one row per innermost
 /// sequence entry, with the enclosing fields repeated, or one row if it has no entries; "entry"
-/// counts entries from 0. An empty cell is an absent field, "" an empty string; 13331e1 is mantissa
-/// 13331 and exponent 1.
+/// counts the entries of each sequence from 0. Without --template, rows and columns are those of all
+/// templates, also of Reset and Heartbeat. An empty cell is an absent field, "" an empty string;
+/// 13331e1 is mantissa 13331 and exponent 1.
 ///
 /// FIX text begins with time=, source= and destination= if the file has them. --entry-index writes
 /// entry=0, entry=1 and so on before the entries of a sequence, and entry=1.0 before those of a
 /// sequence inside entry 1.
 ///
 /// If a message cannot be decoded, the error is reported and the rest of the packet is skipped, or
-/// the rest of the block if headers contain lengths. Decoding continues after the next reset. Each
+/// the rest of the block if headers contain lengths. Decoding continues after the next reset. Errors
+/// have the codes of the FAST specification (D5, R9); the page "Errors by code" of the book
+/// (docs/errors.md) explains them. Each
 /// destination address and port is a separate channel with its own dictionaries, and so is each TCP
 /// stream. The last line on standard error counts packets, messages and bytes.
 ///

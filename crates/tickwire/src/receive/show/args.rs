@@ -22,7 +22,8 @@ pub struct ShowArgs {
     #[arg(long, value_name = "FORM", requires = "show", help_heading = "Output")]
     format: Option<ShowFormat>,
     /// Show only this instrument: SecurityID or Symbol, as in the output; SYMBOL or SYMBOL:SESSION if
-    /// the feed has sessions; or the symbol of a definition, once it has arrived. May be repeated.
+    /// the feed has sessions; or the symbol of a definition, once it has arrived. May be repeated. A
+    /// message with an entry of the instrument is shown with all its entries.
     #[arg(long, value_name = "NAME", requires = "show", help_heading = "Output")]
     instrument: Vec<String>,
     /// Show only these fields of messages: names, paths such as MDEntries/MDEntryPx, or ids.
