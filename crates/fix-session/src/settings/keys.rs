@@ -58,11 +58,12 @@ const WITHOUT_EFFECT: [&str; 24] = [
 ];
 
 /// Keys of other engines that are not supported, in lower case, with a hint.
-const UNSUPPORTED: [(&str, &str); 8] = [
+const UNSUPPORTED: [(&str, &str); 9] = [
     ("allowposdup", ""),
     ("disconnectonerror", ""),
     ("enableresetseqtime", RESETS),
     ("forceresync", ""),
+    ("httpacceptport", ": sessions are administered with --admin PORT of tickwire fix server"),
     ("rejectgarbledmessage", ": a garbled message is always ignored"),
     ("resetonerror", ""),
     ("resetseqtime", RESETS),

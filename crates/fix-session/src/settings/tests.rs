@@ -630,6 +630,7 @@ fn keys_of_other_engines_are_warnings_with_a_hint() {
             "RejectGarbledMessage",
             "is not supported and has no effect: a garbled message is always ignored",
         ),
+        ("HttpAcceptPort", "--admin PORT of tickwire fix server"),
         ("MySQLStoreDatabase", "FileStorePath"),
         ("JdbcURL", "FileStorePath"),
         ("SocketConnectTimeout", "is not supported and has no effect"),
