@@ -276,3 +276,28 @@ fn a_group_and_port_have_one_such_receiver_and_nothing_stays_behind() {
         Receiver::open(endpoint(), options(None)).unwrap();
     });
 }
+
+/// With fewer frames, those of one batch would leave none for the next packets.
+#[test]
+fn any_power_of_two_from_64_frames_receives_and_others_are_refused() {
+    let sized = |frames, frame_bytes| {
+        let options = XdpOptions { frames, frame_bytes, mode: Some(Mode::Generic) };
+        ReceiverOptions { back_end: BackEnd::Xdp(options), ..ReceiverOptions::default() }
+    };
+    with_cable(|cable| {
+        for (frames, frame_bytes) in [(0, 2048), (1, 2048), (32, 2048), (100, 2048), (256, 1500)] {
+            let error = Receiver::open(endpoint(), sized(frames, frame_bytes)).unwrap_err();
+            assert!(error.to_string().contains("power of two"), "{frames}, {frame_bytes}: {error}");
+        }
+        let sender = FrameSender::open(cable.near).unwrap();
+        for (frames, frame_bytes) in [(64, 2048), (64, 4096), (1 << 10, 2048)] {
+            let mut receiver = Receiver::open(endpoint(), sized(frames, frame_bytes)).unwrap();
+            for round in 0..100_u32 {
+                let payload = round.to_be_bytes();
+                send(&sender, &[multicast_frame(FROM, TO, &payload)]);
+                assert_eq!(take(&mut receiver, 1), [payload], "{frames} of {frame_bytes}, {round}");
+            }
+            assert_eq!(receiver.counters().dropped_by_kernel, 0, "{frames} of {frame_bytes}");
+        }
+    });
+}

@@ -43,11 +43,14 @@ const ETHERNET_BYTES: usize = 14;
 /// time would slow down spinning.
 const LOOKS_A_SOCKET: u32 = 16;
 
+/// Least frames of a queue: an endpoint gets half of them, which is room for a batch.
+const FRAMES_MIN: u32 = 2 * BATCH_MAX as u32;
+
 /// Options of AF_XDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XdpOptions {
-    /// Frames of each queue, a power of two, which all endpoints share; packets that find no free
-    /// frame are lost. The unread packets of one endpoint take at most half of them. Default 32,768,
+    /// Frames of each queue, a power of two from 64, which all endpoints share; packets that find no free
+    /// frame are lost, and those of a batch keep theirs until the next one is taken. The unread packets of one endpoint take at most half of them. Default 32,768,
     /// 64 MiB.
     pub frames: u32,
     /// Bytes of a frame, 2048 or 4096, of which the kernel uses 256. Default 2048, for packets of
@@ -113,8 +116,8 @@ impl XdpPackets {
         socket: Box<dyn Packets>,
     ) -> io::Result<Self> {
         let XdpOptions { frames, frame_bytes, .. } = options;
-        if !frames.is_power_of_two() || !matches!(frame_bytes, 2048 | 4096) {
-            let text = "frames must be a power of two in number, and of 2048 or 4096 bytes";
+        if !frames.is_power_of_two() || frames < FRAMES_MIN || !matches!(frame_bytes, 2048 | 4096) {
+            let text = "frames must be a power of two from 64 in number, and of 2048 or 4096 bytes";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let poller = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
