@@ -14,7 +14,7 @@ mod captures {
     use std::path::{Path, PathBuf};
     use tickwire_fast::TemplateSet;
     use tickwire_fast::template::{ParseLimits, Template};
-    use tickwire_fast_codegen::{Options, generate_set};
+    use tickwire_fast_codegen::{GenerateOptions, generate_set};
 
     /// Captures, and the template ids of their messages: compiling all templates of an exchange
     /// would take minutes.
@@ -45,6 +45,6 @@ mod captures {
         let wanted = all.templates().iter().filter(is_wanted).cloned().collect();
         let set = TemplateSet::from_templates(wanted, &ParseLimits::default());
         let set = set.map_err(|errors| errors.to_string())?;
-        generate_set(set, &Options::default()).map_err(|error| error.to_string())
+        generate_set(set, &GenerateOptions::default()).map_err(|error| error.to_string())
     }
 }

@@ -125,13 +125,13 @@ impl Addresses {
 const WAITING_MAX: usize = 64;
 
 /// Numbers of messages, each repeated for the message's rows.
-struct Repeated<A: ArrowPrimitiveType> {
+struct RepeatedValues<A: ArrowPrimitiveType> {
     waiting: [A::Native; WAITING_MAX],
     presence: u64,
     values: Values<A>,
 }
 
-impl<A: ArrowPrimitiveType> Repeated<A> {
+impl<A: ArrowPrimitiveType> RepeatedValues<A> {
     fn new() -> Self {
         let waiting = [A::Native::default(); WAITING_MAX];
         Self { waiting, presence: 0, values: Values::new() }
@@ -153,10 +153,10 @@ impl<A: ArrowPrimitiveType> Repeated<A> {
 pub(crate) struct HeaderColumns {
     /// Number of rows of each collected message.
     counts: Vec<u32>,
-    packets: Repeated<UInt64Type>,
-    offsets: Repeated<UInt64Type>,
-    times: Repeated<TimestampNanosecondType>,
-    seq_nums: Option<Repeated<UInt64Type>>,
+    packets: RepeatedValues<UInt64Type>,
+    offsets: RepeatedValues<UInt64Type>,
+    times: RepeatedValues<TimestampNanosecondType>,
+    seq_nums: Option<RepeatedValues<UInt64Type>>,
     sources: Addresses,
     destinations: Addresses,
 }
@@ -165,10 +165,10 @@ impl HeaderColumns {
     pub(crate) fn new(numbers: PacketNumbers) -> Self {
         Self {
             counts: Vec::with_capacity(WAITING_MAX),
-            packets: Repeated::new(),
-            offsets: Repeated::new(),
-            times: Repeated::new(),
-            seq_nums: (numbers == PacketNumbers::Column).then(Repeated::new),
+            packets: RepeatedValues::new(),
+            offsets: RepeatedValues::new(),
+            times: RepeatedValues::new(),
+            seq_nums: (numbers == PacketNumbers::Column).then(RepeatedValues::new),
             sources: Addresses::new(),
             destinations: Addresses::new(),
         }

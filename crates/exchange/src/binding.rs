@@ -22,7 +22,7 @@ struct Fields {
 }
 
 #[derive(Clone, Debug)]
-struct Template {
+struct BoundTemplate {
     name: String,
     index: usize,
     fields: Fields,
@@ -32,7 +32,7 @@ struct Template {
 #[derive(Clone, Debug)]
 pub struct Binding {
     program: Arc<Program>,
-    templates: Vec<Template>,
+    templates: Vec<BoundTemplate>,
 }
 
 /// FIX tag of MsgSeqNum.
@@ -52,7 +52,7 @@ impl Binding {
             let target = program.templates()[index].segment;
             let fields = bind(own, template.segment, &program, target, is_own)
                 .map_err(|field| Error::FieldUnknown { template: name.clone(), field })?;
-            Ok(Template { name, index, fields })
+            Ok(BoundTemplate { name, index, fields })
         });
         let templates = templates.collect::<Result<_, Error>>()?;
         Ok(Self { program, templates })
@@ -63,7 +63,7 @@ impl Binding {
         &self.program
     }
 
-    fn template(&self, draft: &Draft) -> Option<&Template> {
+    fn template(&self, draft: &Draft) -> Option<&BoundTemplate> {
         self.templates.iter().find(|template| template.name == draft.template)
     }
 

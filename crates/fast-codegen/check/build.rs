@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::Instruction;
-use tickwire_fast_codegen::{Options, generate_set};
+use tickwire_fast_codegen::{GenerateOptions, generate_set};
 use tickwire_testing::Choices;
 
 /// Default number of random template sets; the environment variable overrides it.
@@ -65,7 +65,7 @@ fn main() {
 fn included(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
     let set = TemplateSet::parse(&std::fs::read_to_string(path).expect("UTF-8")).expect("valid");
-    let source = generate_set(set, &Options::default()).expect("generates");
+    let source = generate_set(set, &GenerateOptions::default()).expect("generates");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("a build script"));
     std::fs::write(folder.join("included.rs"), source).expect("writable");
 }
@@ -138,7 +138,7 @@ fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateS
         let next = modules.len();
         let number = *modules.entry(set.signature()).or_insert(next);
         if number == next {
-            let options = Options::default().command(name.clone());
+            let options = GenerateOptions::default().command(name.clone());
             match generate_set(set.clone(), &options) {
                 Ok(source) => {
                     let file = folder.join(format!("set_{number}.rs"));
@@ -151,7 +151,7 @@ fn write(sets: &BTreeMap<String, TemplateSet>, projections: &[(String, TemplateS
         writeln!(table, "({name:?}, make::<set_{number}::Templates>),").unwrap();
     }
     for (number, (name, set, fields)) in projections.iter().enumerate() {
-        let options = Options::default().command(name.clone()).fields(Some(fields.clone()));
+        let options = GenerateOptions::default().command(name.clone()).fields(Some(fields.clone()));
         let source = generate_set(set.clone(), &options).expect("generates");
         std::fs::write(folder.join(format!("projected_{number}.rs")), source).expect("writable");
         writeln!(mods, "#[allow(missing_docs)] pub mod projected_{number} {{ include!(concat!(env!(\"OUT_DIR\"), \"/projected_{number}.rs\")); }}").unwrap();

@@ -1,6 +1,6 @@
 //! For build scripts: generates a module from a template file into `OUT_DIR`.
 
-use crate::{GenerateError, Options, generate};
+use crate::{GenerateError, GenerateOptions, generate};
 use std::path::{Path, PathBuf};
 
 /// Generates a module from a template file and writes it to `OUT_DIR`, under the template file's
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Errors of [`generate`], and [`GenerateError::File`] if a file cannot be read or written.
 pub fn build(templates: impl AsRef<Path>) -> Result<PathBuf, GenerateError> {
-    build_with(templates, &Options::default())
+    build_with(templates, &GenerateOptions::default())
 }
 
 /// As [`build`], with options.
@@ -19,7 +19,7 @@ pub fn build(templates: impl AsRef<Path>) -> Result<PathBuf, GenerateError> {
 /// As [`build`].
 pub fn build_with(
     templates: impl AsRef<Path>,
-    options: &Options,
+    options: &GenerateOptions,
 ) -> Result<PathBuf, GenerateError> {
     let path = templates.as_ref();
     println!("cargo::rerun-if-changed={}", path.display());
@@ -27,7 +27,8 @@ pub fn build_with(
     let xml = std::fs::read(path).map_err(|error| failed(path, format!("cannot read: {error}")))?;
     let name = path.file_name().map(Path::new).unwrap_or(path);
     let command = format!("tickwire_fast_codegen::build(\"{}\")", name.display());
-    let options = Options { command: options.command.clone().or(Some(command)), ..options.clone() };
+    let options =
+        GenerateOptions { command: options.command.clone().or(Some(command)), ..options.clone() };
     let source = generate(&xml, &options)?;
     let folder = std::env::var_os("OUT_DIR")
         .ok_or_else(|| failed(path, "OUT_DIR is not set: call this from a build script".into()))?;

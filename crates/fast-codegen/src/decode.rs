@@ -29,7 +29,7 @@ impl<'p> Module<'p> {
         let (from, len) = self.saved_words(root.template, root.is_dynamic);
         let state = self.state_type();
         let name = &shape.name;
-        let map_type = if self.has_wide() { "Cursor<'b, K>" } else { "u64" };
+        let map_type = if self.has_wide() { "InputCursor<'b, K>" } else { "u64" };
         let map = if self.has_wide() { "start" } else { "map" };
         let (reset, is_forgotten) = match (root.reset, self.begins_fresh(shape)) {
             (true, true) => (
@@ -83,8 +83,8 @@ impl<'p> Module<'p> {
         format!(
             "{segment}
             {}#[inline(always)]
-            fn {function}_fields<'b, {generics}>(mut c: Cursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
-             out: &mut {name}, x: &mut Context{}) -> Option<Cursor<'b, K>> {{
+            fn {function}_fields<'b, {generics}>(mut c: InputCursor<'b, K>, {map}: {map_type}, state: &mut {state}, \
+             out: &mut {name}, x: &mut CodingContext{}) -> Option<InputCursor<'b, K>> {{
                 x.begin_message({})?;
                 {reset}{begin_arena}{}{body}x.check_end(&c)?;
                 {end_arena}x.end_message()?;
@@ -157,8 +157,8 @@ impl<'p> Module<'p> {
             false => String::new(),
         };
         format!(
-            "{segment}{}#[inline(always)]\nfn {}<'b, {}>(mut c: Cursor<'b, K>, state: &mut State, {out}x: &mut Context) \
-             -> Option<Cursor<'b, K>> {{ {body} }}\n",
+            "{segment}{}#[inline(always)]\nfn {}<'b, {}>(mut c: InputCursor<'b, K>, state: &mut State, {out}x: &mut CodingContext) \
+             -> Option<InputCursor<'b, K>> {{ {body} }}\n",
             allow_unused(&body),
             self.function(shape),
             generics(is_warm),
@@ -543,20 +543,20 @@ impl<'p> DecodePrinter<'_, '_, 'p> {
 
 /// Returns the generic parameters of a function that decodes a segment.
 fn generics(is_warm: bool) -> &'static str {
-    if is_warm { "K: Kernel, P: Past" } else { "K: Kernel" }
+    if is_warm { "K: CpuKernel, P: Past" } else { "K: CpuKernel" }
 }
 
 /// Returns a segment with a function of its own.
 fn segment_of(name: &str, map: &str, map_type: &str, out: &str, body: &str) -> String {
     format!(
-        "impl Segment for {name} {{
+        "impl DecodeSegment for {name} {{
             type State = State;
             type Out = {out};
-            type Map<'b, K: Kernel> = {map_type};
+            type Map<'b, K: CpuKernel> = {map_type};
             #[allow(unused_mut, unused_variables)]
             #[inline(always)]
-            fn decode<'b, K: Kernel>(c: Cursor<'b, K>, {map}, state: &mut State, out: &mut {out}, \
-             x: &mut Context) -> Option<Cursor<'b, K>> {{ {body} }}
+            fn decode<'b, K: CpuKernel>(c: InputCursor<'b, K>, {map}, state: &mut State, out: &mut {out}, \
+             x: &mut CodingContext) -> Option<InputCursor<'b, K>> {{ {body} }}
         }}\n"
     )
 }

@@ -142,8 +142,8 @@ impl<'p> EncodePrinter<'_, 'p> {
         format!(
             "{outgoing}{ALLOW}
             #[inline(always)]
-            fn {function}_fields<'o, K: Kernel>(m: &{name}, mut o: Output<'o, K>, state: &mut State, x: &mut Context) \
-             -> Option<Output<'o, K>> {{
+            fn {function}_fields<'o, K: CpuKernel>(m: &{name}, mut o: OutputCursor<'o, K>, state: &mut State, x: &mut CodingContext) \
+             -> Option<OutputCursor<'o, K>> {{
                 x.begin_message({depth})?;
                 {expect}{arena}let is_named = state.last_template() != Some({number});
                 if is_named {{ state.set_last_template({number}); }}
@@ -645,13 +645,13 @@ impl<'p> EncodePrinter<'_, 'p> {
 /// Returns a function for a segment that is encoded out of line.
 fn outgoing_of(name: &str, body: &str) -> String {
     format!(
-        "impl Outgoing for {name} {{
+        "impl EncodeSegment for {name} {{
             type State = State;
-            type Context = Context;
+            type Context = CodingContext;
             {ALLOW}
             #[inline(always)]
-            fn encode<'o, K: Kernel>(&self, o: Output<'o, K>, arena: &[u8], state: &mut State, x: &mut Context) \
-             -> Option<Output<'o, K>> {{ {body} }}
+            fn encode<'o, K: CpuKernel>(&self, o: OutputCursor<'o, K>, arena: &[u8], state: &mut State, x: &mut CodingContext) \
+             -> Option<OutputCursor<'o, K>> {{ {body} }}
         }}\n"
     )
 }

@@ -13,8 +13,8 @@ impl<'p> Module<'p> {
         let mut text = String::new();
         text.push_str(
             "#[allow(unused_imports)]
-             use tickwire_fast::rt::{self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind, LaneSegment, LaneValues, \
-             Outgoing, Output, Past, Reference, Segment, Slot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
+             use tickwire_fast::rt::{self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries, EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, \
+             LaneValues, OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max};
              #[allow(unused_imports)]
              use tickwire_fast::{Decimal, Error, FieldValue, Record};\n",
         );
@@ -120,7 +120,7 @@ impl<'p> Module<'p> {
             let text_of = slot.text.map_or(String::new(), |text| format!(".with_text({text})"));
             let tag_of = slot.tag.map_or(String::new(), |tag| format!(".with_tag({tag})"));
             text.push_str(&format!(
-                "const {}: Slot = Slot::new({number}, {}){text_of}{tag_of};\n",
+                "const {}: StateSlot = StateSlot::new({number}, {}){text_of}{tag_of};\n",
                 slot.name, slot.word
             ));
         }
@@ -176,8 +176,8 @@ impl<'p> Module<'p> {
         };
         format!(
             "{inline}
-             fn decode_message<'b, 'm, K: Kernel>(c: Cursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
-             x: &mut Context) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {{
+             fn decode_message<'b, 'm, K: CpuKernel>(c: InputCursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
+             x: &mut CodingContext) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {{
                 let mut at = c.portable();
                 {map}if is_named {{
                     let id = at.unsigned::<{{ max::U32 }}>(x);
@@ -201,8 +201,8 @@ impl<'p> Module<'p> {
     }
 
     fn encode_dispatcher(&self) -> String {
-        let head = "fn encode_message<'o, K: Kernel>(o: Output<'o, K>, message: Message<'_>, \
-             state: &mut State, x: &mut Context) -> Option<Output<'o, K>> {";
+        let head = "fn encode_message<'o, K: CpuKernel>(o: OutputCursor<'o, K>, message: Message<'_>, \
+             state: &mut State, x: &mut CodingContext) -> Option<OutputCursor<'o, K>> {";
         if !self.is_complete {
             return format!("{head} let _ = (o, message, state, x); None }}\n");
         }
@@ -276,8 +276,8 @@ impl<'p> Module<'p> {
                 const SEQUENCES: &'static [rt::SequenceFacts] = &[{sequences}];
                 fn state() -> State {{ State::new({}) }}
                 {}
-                fn decode<'b, 'm, K: Kernel>(cursor: Cursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
-                 context: &mut Context) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {{ decode_message(cursor, state, messages, context) }}
+                fn decode<'b, 'm, K: CpuKernel>(cursor: InputCursor<'b, K>, state: &mut State, messages: &'m mut Messages, \
+                 context: &mut CodingContext) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {{ decode_message(cursor, state, messages, context) }}
                 #[inline]
                 fn message(messages: &Messages) -> Message<'_> {{ messages.message() }}
                 fn number(message: Message<'_>) -> usize {{ message.number() }}
@@ -287,8 +287,8 @@ impl<'p> Module<'p> {
                 #[inline]
                 fn visit_tags<'m, V: rt::VisitTags<'m>>(message: Message<'m>, visitor: &mut V) {{ match message {{ {tagged} }} }}
                 #[inline]
-                fn encode<'o, K: Kernel>(out: Output<'o, K>, message: Message<'_>, state: &mut State, \
-                 context: &mut Context) -> Option<Output<'o, K>> {{ encode_message(out, message, state, context) }}
+                fn encode<'o, K: CpuKernel>(out: OutputCursor<'o, K>, message: Message<'_>, state: &mut State, \
+                 context: &mut CodingContext) -> Option<OutputCursor<'o, K>> {{ encode_message(out, message, state, context) }}
             }}\n",
             array(self.set.signature().as_bytes()),
             self.is_complete,

@@ -5,7 +5,7 @@ use crate::names::{NameScope, camel, snake, upper};
 use crate::shape::{
     Root, StructMember, StructShape, field_bits, is_fixed_constant, is_text, measure, member_scope,
 };
-use crate::{GenerateError, Options};
+use crate::{GenerateError, GenerateOptions};
 use std::collections::HashMap;
 use tickwire_fast::TemplateSet;
 use tickwire_fast::rt::ValueKind;
@@ -50,12 +50,14 @@ const TAKEN_TYPES: [&str; 48] = [
     "Box",
     "Charset",
     "Clone",
-    "Context",
-    "Cursor",
+    "CodingContext",
+    "CpuKernel",
     "Debug",
     "Decimal",
+    "DecodeSegment",
     "Decoder",
     "Default",
+    "EncodeSegment",
     "Encoder",
     "Entries",
     "EntryFacts",
@@ -63,8 +65,9 @@ const TAKEN_TYPES: [&str; 48] = [
     "Error",
     "FieldValue",
     "Fresh",
+    "InputCursor",
     "K",
-    "Kernel",
+    "Past",
     "LaneKind",
     "LaneSegment",
     "LaneValues",
@@ -73,19 +76,16 @@ const TAKEN_TYPES: [&str; 48] = [
     "None",
     "Ok",
     "Option",
-    "Outgoing",
-    "Output",
+    "OutputCursor",
     "P",
-    "Past",
     "Record",
     "Reference",
     "Result",
     "Saved",
-    "Segment",
     "Self",
-    "Slot",
     "Some",
     "State",
+    "StateSlot",
     "TemplateFacts",
     "Templates",
     "Text",
@@ -100,7 +100,7 @@ impl<'p> Module<'p> {
     pub(crate) fn of(
         set: &'p TemplateSet,
         plan: &'p ModulePlan<'p>,
-        options: &Options,
+        options: &GenerateOptions,
     ) -> Result<Self, GenerateError> {
         let mut projection = Projection::of(options.fields.as_deref());
         let is_complete = projection.is_complete();
@@ -253,7 +253,7 @@ impl<'p> Module<'p> {
 
     /// Returns the type of the module's state.
     pub(crate) fn state_type(&self) -> String {
-        format!("rt::State<{}, {}, {}>", self.words, self.slots.len(), self.tags)
+        format!("rt::ModuleState<{}, {}, {}>", self.words, self.slots.len(), self.tags)
     }
 }
 

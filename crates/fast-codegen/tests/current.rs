@@ -4,7 +4,7 @@
 //! test -p tickwire-fast-codegen --test current`.
 
 use std::path::Path;
-use tickwire_fast_codegen::{Options, generate};
+use tickwire_fast_codegen::{GenerateOptions, generate};
 
 const MODULES: [(&str, &str); 13] = [
     ("cme_like", "crates/fast-generated/templates/cme_like.xml"),
@@ -29,7 +29,7 @@ fn generated_modules_are_current() {
     for (name, templates) in MODULES {
         let output = format!("crates/fast-generated/src/{name}.rs");
         let command = format!("tickwire templates generate {templates} -o {output}");
-        let options = Options::default().command(command);
+        let options = GenerateOptions::default().command(command);
         let xml = std::fs::read(root.join(templates)).expect("readable");
         let source = generate(&xml, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
         if std::fs::read_to_string(root.join(&output)).ok().as_ref() == Some(&source) {

@@ -1,10 +1,10 @@
 //! Properties of generated modules that hold for all templates.
 
-use tickwire_fast_codegen::{Options, generate};
+use tickwire_fast_codegen::{GenerateOptions, generate};
 
 fn module(templates: &str) -> String {
     let xml = format!("<templates>{templates}</templates>");
-    generate(xml.as_bytes(), &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    generate(xml.as_bytes(), &GenerateOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The names that a module imports.

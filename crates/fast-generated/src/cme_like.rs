@@ -3,14 +3,15 @@
 // Signature of the template set: 39c5f8b6d8442b52851bb4f1b4ee87752123910208c364d9ced7bcf39743961f
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/fast-generated/templates/cme_like.xml -o crates/fast-generated/src/cme_like.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -866,38 +867,38 @@ impl std::fmt::Debug for MdIncRefresh109 {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SECURITY_ID: Slot = Slot::new(2, 2);
-const SLOT_RPT_SEQ: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
-const SLOT_SECURITY_ID_2: Slot = Slot::new(8, 8);
-const SLOT_RPT_SEQ_2: Slot = Slot::new(9, 9);
-const SLOT_MD_ENTRY_PX_MANTISSA_2: Slot = Slot::new(10, 10);
-const SLOT_MD_ENTRY_SIZE_2: Slot = Slot::new(11, 11);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(12, 12);
-const SLOT_TRADE_VOLUME: Slot = Slot::new(13, 13);
-const SLOT_MD_ENTRY_TIME_2: Slot = Slot::new(14, 14);
-const SLOT_MD_UPDATE_ACTION_2: Slot = Slot::new(15, 15);
-const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(16, 16);
-const SLOT_MD_ENTRY_TYPE_2: Slot = Slot::new(17, 17).with_text(1);
-const SLOT_SECURITY_ID_3: Slot = Slot::new(18, 18);
-const SLOT_RPT_SEQ_3: Slot = Slot::new(19, 19);
-const SLOT_MD_ENTRY_PX_MANTISSA_3: Slot = Slot::new(20, 20);
-const SLOT_MD_ENTRY_TIME_3: Slot = Slot::new(21, 21);
-const SLOT_MD_ENTRY_SIZE_3: Slot = Slot::new(22, 22);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: Slot = Slot::new(23, 23);
-type State = rt::State<24, 24, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(6, 6);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(7, 7);
+const SLOT_SECURITY_ID_2: StateSlot = StateSlot::new(8, 8);
+const SLOT_RPT_SEQ_2: StateSlot = StateSlot::new(9, 9);
+const SLOT_MD_ENTRY_PX_MANTISSA_2: StateSlot = StateSlot::new(10, 10);
+const SLOT_MD_ENTRY_SIZE_2: StateSlot = StateSlot::new(11, 11);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA: StateSlot = StateSlot::new(12, 12);
+const SLOT_TRADE_VOLUME: StateSlot = StateSlot::new(13, 13);
+const SLOT_MD_ENTRY_TIME_2: StateSlot = StateSlot::new(14, 14);
+const SLOT_MD_UPDATE_ACTION_2: StateSlot = StateSlot::new(15, 15);
+const SLOT_MD_PRICE_LEVEL: StateSlot = StateSlot::new(16, 16);
+const SLOT_MD_ENTRY_TYPE_2: StateSlot = StateSlot::new(17, 17).with_text(1);
+const SLOT_SECURITY_ID_3: StateSlot = StateSlot::new(18, 18);
+const SLOT_RPT_SEQ_3: StateSlot = StateSlot::new(19, 19);
+const SLOT_MD_ENTRY_PX_MANTISSA_3: StateSlot = StateSlot::new(20, 20);
+const SLOT_MD_ENTRY_TIME_3: StateSlot = StateSlot::new(21, 21);
+const SLOT_MD_ENTRY_SIZE_3: StateSlot = StateSlot::new(22, 22);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA_2: StateSlot = StateSlot::new(23, 23);
+type State = rt::ModuleState<24, 24, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -995,29 +996,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for MdIncRefresh81MdEntries {
+impl DecodeSegment for MdIncRefresh81MdEntries {
     type State = State;
     type Out = MdIncRefresh81MdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdIncRefresh81MdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_inc_refresh81_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh81_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh81_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh81MdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1260,19 +1261,19 @@ impl LaneSegment for MdIncRefresh81MdEntries {
         }
     }
 }
-impl Segment for MdIncRefresh81 {
+impl DecodeSegment for MdIncRefresh81 {
     type State = State;
     type Out = MdIncRefresh81;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdIncRefresh81,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 8>(is_fresh);
         let end = decode_md_inc_refresh81_fields(c, map, state, out, x, is_fresh);
@@ -1283,14 +1284,14 @@ impl Segment for MdIncRefresh81 {
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh81_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<24, 24, 0>,
+    state: &mut rt::ModuleState<24, 24, 0>,
     out: &mut MdIncRefresh81,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1342,29 +1343,29 @@ fn decode_md_inc_refresh81_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for MdIncRefresh84MdEntries {
+impl DecodeSegment for MdIncRefresh84MdEntries {
     type State = State;
     type Out = MdIncRefresh84MdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdIncRefresh84MdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_inc_refresh84_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh84_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh84_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh84MdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1576,19 +1577,19 @@ impl LaneSegment for MdIncRefresh84MdEntries {
         state.assign::<Unknown>(SLOT_MD_ENTRY_TIME_2, u64::from(lanes[12]));
     }
 }
-impl Segment for MdIncRefresh84 {
+impl DecodeSegment for MdIncRefresh84 {
     type State = State;
     type Out = MdIncRefresh84;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdIncRefresh84,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<8, 7>(is_fresh);
         let end = decode_md_inc_refresh84_fields(c, map, state, out, x, is_fresh);
@@ -1599,14 +1600,14 @@ impl Segment for MdIncRefresh84 {
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh84_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<24, 24, 0>,
+    state: &mut rt::ModuleState<24, 24, 0>,
     out: &mut MdIncRefresh84,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1660,29 +1661,29 @@ fn decode_md_inc_refresh84_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for MdIncRefresh109MdEntries {
+impl DecodeSegment for MdIncRefresh109MdEntries {
     type State = State;
     type Out = MdIncRefresh109MdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdIncRefresh109MdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_inc_refresh109_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh109_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh109_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdIncRefresh109MdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7fffffffffffe);
     let map = (map >> 32) as u32;
@@ -1966,19 +1967,19 @@ impl LaneSegment for MdIncRefresh109MdEntries {
         }
     }
 }
-impl Segment for MdIncRefresh109 {
+impl DecodeSegment for MdIncRefresh109 {
     type State = State;
     type Out = MdIncRefresh109;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdIncRefresh109,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<15, 9>(is_fresh);
         let end = decode_md_inc_refresh109_fields(c, map, state, out, x, is_fresh);
@@ -1989,14 +1990,14 @@ impl Segment for MdIncRefresh109 {
     }
 }
 #[inline(always)]
-fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_inc_refresh109_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<24, 24, 0>,
+    state: &mut rt::ModuleState<24, 24, 0>,
     out: &mut MdIncRefresh109,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -2050,18 +2051,18 @@ fn decode_md_inc_refresh109_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for MdIncRefresh81MdEntries {
+impl EncodeSegment for MdIncRefresh81MdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2171,18 +2172,18 @@ impl Outgoing for MdIncRefresh81MdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdIncRefresh81 {
+impl EncodeSegment for MdIncRefresh81 {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 8>();
         let end = encode_md_inc_refresh81_fields(self, o, state, x);
         if end.is_none() {
@@ -2193,12 +2194,12 @@ impl Outgoing for MdIncRefresh81 {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_inc_refresh81_fields<'o, K: Kernel>(
+fn encode_md_inc_refresh81_fields<'o, K: CpuKernel>(
     m: &MdIncRefresh81,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -2227,18 +2228,18 @@ fn encode_md_inc_refresh81_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for MdIncRefresh84MdEntries {
+impl EncodeSegment for MdIncRefresh84MdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2346,18 +2347,18 @@ impl Outgoing for MdIncRefresh84MdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdIncRefresh84 {
+impl EncodeSegment for MdIncRefresh84 {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<8, 7>();
         let end = encode_md_inc_refresh84_fields(self, o, state, x);
         if end.is_none() {
@@ -2368,12 +2369,12 @@ impl Outgoing for MdIncRefresh84 {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_inc_refresh84_fields<'o, K: Kernel>(
+fn encode_md_inc_refresh84_fields<'o, K: CpuKernel>(
     m: &MdIncRefresh84,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -2403,18 +2404,18 @@ fn encode_md_inc_refresh84_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for MdIncRefresh109MdEntries {
+impl EncodeSegment for MdIncRefresh109MdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2545,18 +2546,18 @@ impl Outgoing for MdIncRefresh109MdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdIncRefresh109 {
+impl EncodeSegment for MdIncRefresh109 {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<15, 9>();
         let end = encode_md_inc_refresh109_fields(self, o, state, x);
         if end.is_none() {
@@ -2567,12 +2568,12 @@ impl Outgoing for MdIncRefresh109 {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_inc_refresh109_fields<'o, K: Kernel>(
+fn encode_md_inc_refresh109_fields<'o, K: CpuKernel>(
     m: &MdIncRefresh109,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -2603,12 +2604,12 @@ fn encode_md_inc_refresh109_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::MdIncRefresh81(message) => o.encode(message, &[], state, x),
         Message::MdIncRefresh84(message) => o.encode(message, &[], state, x),
@@ -3488,12 +3489,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -3524,12 +3525,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

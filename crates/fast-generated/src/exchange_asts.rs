@@ -3,14 +3,15 @@
 // Signature of the template set: b032cc71f8598bcda887917e5d3d56567aef583262e9ac91632bb17072a69ca6
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/asts.xml -o crates/fast-generated/src/exchange_asts.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1271,32 +1272,32 @@ impl std::fmt::Debug for Definition {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SYMBOL: Slot = Slot::new(2, 2).with_text(1);
-const SLOT_MD_ENTRY_DATE: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(5, 6);
-const SLOT_YIELD_: Slot = Slot::new(6, 8);
-const SLOT_ORDER_STATUS: Slot = Slot::new(7, 10).with_text(2);
-const SLOT_TRADING_SESSION_ID: Slot = Slot::new(8, 11).with_text(3);
-const SLOT_NET_CHG_PREV_DAY: Slot = Slot::new(9, 12);
-const SLOT_TRADING_SESSION_SUB_ID: Slot = Slot::new(10, 14).with_text(4);
-const SLOT_QUOTE_CONDITION: Slot = Slot::new(11, 15).with_text(5);
-const SLOT_SETTL_DATE: Slot = Slot::new(12, 16);
-const SLOT_SETTLE_TYPE: Slot = Slot::new(13, 17).with_text(6);
-const SLOT_TOT_NUM_REPORTS: Slot = Slot::new(14, 18);
-const SLOT_PRODUCT: Slot = Slot::new(15, 19);
-const SLOT_MATURITY_DATE: Slot = Slot::new(16, 20);
-const SLOT_SETTL_CURRENCY: Slot = Slot::new(17, 21).with_text(7);
-type State = rt::State<22, 18, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SYMBOL: StateSlot = StateSlot::new(2, 2).with_text(1);
+const SLOT_MD_ENTRY_DATE: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(5, 6);
+const SLOT_YIELD_: StateSlot = StateSlot::new(6, 8);
+const SLOT_ORDER_STATUS: StateSlot = StateSlot::new(7, 10).with_text(2);
+const SLOT_TRADING_SESSION_ID: StateSlot = StateSlot::new(8, 11).with_text(3);
+const SLOT_NET_CHG_PREV_DAY: StateSlot = StateSlot::new(9, 12);
+const SLOT_TRADING_SESSION_SUB_ID: StateSlot = StateSlot::new(10, 14).with_text(4);
+const SLOT_QUOTE_CONDITION: StateSlot = StateSlot::new(11, 15).with_text(5);
+const SLOT_SETTL_DATE: StateSlot = StateSlot::new(12, 16);
+const SLOT_SETTLE_TYPE: StateSlot = StateSlot::new(13, 17).with_text(6);
+const SLOT_TOT_NUM_REPORTS: StateSlot = StateSlot::new(14, 18);
+const SLOT_PRODUCT: StateSlot = StateSlot::new(15, 19);
+const SLOT_MATURITY_DATE: StateSlot = StateSlot::new(16, 20);
+const SLOT_SETTL_CURRENCY: StateSlot = StateSlot::new(17, 21).with_text(7);
+type State = rt::ModuleState<22, 18, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -1358,29 +1359,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for OrdersMdEntries {
+impl DecodeSegment for OrdersMdEntries {
     type State = State;
     type Out = OrdersMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut OrdersMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_orders_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_orders_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_orders_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut OrdersMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1517,19 +1518,19 @@ fn decode_orders_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for Orders {
+impl DecodeSegment for Orders {
     type State = State;
     type Out = Orders;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Orders,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 12>(is_fresh);
         let end = decode_orders_fields(c, map, state, out, x);
@@ -1540,13 +1541,13 @@ impl Segment for Orders {
     }
 }
 #[inline(always)]
-fn decode_orders_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_orders_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<22, 18, 0>,
+    state: &mut rt::ModuleState<22, 18, 0>,
     out: &mut Orders,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1570,29 +1571,29 @@ fn decode_orders_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for StatisticsMdEntries {
+impl DecodeSegment for StatisticsMdEntries {
     type State = State;
     type Out = StatisticsMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut StatisticsMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_statistics_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_statistics_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_statistics_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut StatisticsMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1741,19 +1742,19 @@ fn decode_statistics_md_entries<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for Statistics {
+impl DecodeSegment for Statistics {
     type State = State;
     type Out = Statistics;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Statistics,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 18>(is_fresh);
         let end = decode_statistics_fields(c, map, state, out, x);
@@ -1764,13 +1765,13 @@ impl Segment for Statistics {
     }
 }
 #[inline(always)]
-fn decode_statistics_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_statistics_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<22, 18, 0>,
+    state: &mut rt::ModuleState<22, 18, 0>,
     out: &mut Statistics,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1796,12 +1797,12 @@ fn decode_statistics_fields<'b, K: Kernel>(
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_definition_market_segments_trading_session_rules<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_definition_market_segments_trading_session_rules<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut DefinitionMarketSegmentsTradingSessionRules,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let mut present0 = 0x7u64;
     out.trading_session_id = c.ascii(x)?;
     let value = c.ascii_nullable(x)?;
@@ -1825,19 +1826,19 @@ fn decode_definition_market_segments_trading_session_rules<'b, K: Kernel>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for DefinitionMarketSegments {
+impl DecodeSegment for DefinitionMarketSegments {
     type State = State;
     type Out = DefinitionMarketSegments;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DefinitionMarketSegments,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let mut present0 = 0x3u64;
         let value = c.decimal_nullable(x)?;
@@ -1866,19 +1867,19 @@ impl Segment for DefinitionMarketSegments {
         Some(c)
     }
 }
-impl Segment for Definition {
+impl DecodeSegment for Definition {
     type State = State;
     type Out = Definition;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Definition,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<2, 20>(is_fresh);
         let end = decode_definition_fields(c, map, state, out, x);
@@ -1889,13 +1890,13 @@ impl Segment for Definition {
     }
 }
 #[inline(always)]
-fn decode_definition_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_definition_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<22, 18, 0>,
+    state: &mut rt::ModuleState<22, 18, 0>,
     out: &mut Definition,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
@@ -2046,18 +2047,18 @@ fn decode_definition_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for OrdersMdEntries {
+impl EncodeSegment for OrdersMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2159,18 +2160,18 @@ impl Outgoing for OrdersMdEntries {
         Some(o)
     }
 }
-impl Outgoing for Orders {
+impl EncodeSegment for Orders {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 12>();
         let end = encode_orders_fields(self, o, state, x);
         if end.is_none() {
@@ -2181,12 +2182,12 @@ impl Outgoing for Orders {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_orders_fields<'o, K: Kernel>(
+fn encode_orders_fields<'o, K: CpuKernel>(
     m: &Orders,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -2211,18 +2212,18 @@ fn encode_orders_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for StatisticsMdEntries {
+impl EncodeSegment for StatisticsMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2342,18 +2343,18 @@ impl Outgoing for StatisticsMdEntries {
         Some(o)
     }
 }
-impl Outgoing for Statistics {
+impl EncodeSegment for Statistics {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 18>();
         let end = encode_statistics_fields(self, o, state, x);
         if end.is_none() {
@@ -2364,12 +2365,12 @@ impl Outgoing for Statistics {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_statistics_fields<'o, K: Kernel>(
+fn encode_statistics_fields<'o, K: CpuKernel>(
     m: &Statistics,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -2394,18 +2395,18 @@ fn encode_statistics_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for DefinitionMarketSegmentsTradingSessionRules {
+impl EncodeSegment for DefinitionMarketSegmentsTradingSessionRules {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         o.ascii(m.trading_session_id, false, arena, x)?;
@@ -2417,18 +2418,18 @@ impl Outgoing for DefinitionMarketSegmentsTradingSessionRules {
         Some(o)
     }
 }
-impl Outgoing for DefinitionMarketSegments {
+impl EncodeSegment for DefinitionMarketSegments {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         if let Some(value) = m.round_lot() {
@@ -2453,18 +2454,18 @@ impl Outgoing for DefinitionMarketSegments {
         Some(o)
     }
 }
-impl Outgoing for Definition {
+impl EncodeSegment for Definition {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<2, 20>();
         let end = encode_definition_fields(self, o, state, x);
         if end.is_none() {
@@ -2475,12 +2476,12 @@ impl Outgoing for Definition {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_definition_fields<'o, K: Kernel>(
+fn encode_definition_fields<'o, K: CpuKernel>(
     m: &Definition,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -2592,12 +2593,12 @@ fn encode_definition_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::Orders(message) => o.encode(message, &[], state, x),
         Message::Statistics(message) => o.encode(message, &[], state, x),
@@ -3555,12 +3556,12 @@ impl rt::Templates for Templates {
         State::new(8)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -3591,12 +3592,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

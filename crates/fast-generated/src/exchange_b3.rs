@@ -3,14 +3,15 @@
 // Signature of the template set: efa93ab7244b728b937db310e8f0c1beac20750f21c772b837b884fd76a31ef6
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/b3.xml -o crates/fast-generated/src/exchange_b3.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -791,32 +792,32 @@ impl std::fmt::Debug for SecurityList {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SECURITY_ID: Slot = Slot::new(2, 2);
-const SLOT_RPT_SEQ: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_DATE: Slot = Slot::new(6, 6);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(7, 7);
-const SLOT_INSERT_DATE: Slot = Slot::new(8, 8);
-const SLOT_INSERT_TIME: Slot = Slot::new(9, 9);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(10, 10);
-const SLOT_SECURITY_TYPE: Slot = Slot::new(11, 11).with_text(1);
-const SLOT_CFI_CODE: Slot = Slot::new(12, 12).with_text(2);
-const SLOT_ASSET: Slot = Slot::new(13, 13).with_text(3);
-const SLOT_MIN_PRICE_INCREMENT_MANTISSA: Slot = Slot::new(14, 14);
-const SLOT_STRIKE_PRICE_MANTISSA: Slot = Slot::new(15, 15);
-const SLOT_MIN_LOT_SIZE: Slot = Slot::new(16, 16);
-const SLOT_INDEX_PCT_MANTISSA: Slot = Slot::new(17, 17);
-type State = rt::State<18, 18, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_DATE: StateSlot = StateSlot::new(6, 6);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(7, 7);
+const SLOT_INSERT_DATE: StateSlot = StateSlot::new(8, 8);
+const SLOT_INSERT_TIME: StateSlot = StateSlot::new(9, 9);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA: StateSlot = StateSlot::new(10, 10);
+const SLOT_SECURITY_TYPE: StateSlot = StateSlot::new(11, 11).with_text(1);
+const SLOT_CFI_CODE: StateSlot = StateSlot::new(12, 12).with_text(2);
+const SLOT_ASSET: StateSlot = StateSlot::new(13, 13).with_text(3);
+const SLOT_MIN_PRICE_INCREMENT_MANTISSA: StateSlot = StateSlot::new(14, 14);
+const SLOT_STRIKE_PRICE_MANTISSA: StateSlot = StateSlot::new(15, 15);
+const SLOT_MIN_LOT_SIZE: StateSlot = StateSlot::new(16, 16);
+const SLOT_INDEX_PCT_MANTISSA: StateSlot = StateSlot::new(17, 17);
+type State = rt::ModuleState<18, 18, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -885,29 +886,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for IncrementalRefreshMdEntries {
+impl DecodeSegment for IncrementalRefreshMdEntries {
     type State = State;
     type Out = IncrementalRefreshMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut IncrementalRefreshMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_incremental_refresh_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut IncrementalRefreshMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffe);
     let map = (map >> 32) as u32;
@@ -1280,19 +1281,19 @@ impl LaneSegment for IncrementalRefreshMdEntries {
         }
     }
 }
-impl Segment for IncrementalRefresh {
+impl DecodeSegment for IncrementalRefresh {
     type State = State;
     type Out = IncrementalRefresh;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut IncrementalRefresh,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 11>(is_fresh);
         let end = decode_incremental_refresh_fields(c, map, state, out, x, is_fresh);
@@ -1303,14 +1304,14 @@ impl Segment for IncrementalRefresh {
     }
 }
 #[inline(always)]
-fn decode_incremental_refresh_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_incremental_refresh_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<18, 18, 0>,
+    state: &mut rt::ModuleState<18, 18, 0>,
     out: &mut IncrementalRefresh,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1366,12 +1367,12 @@ fn decode_incremental_refresh_fields<'b, K: Kernel>(
     Some(c)
 }
 #[inline(always)]
-fn decode_security_list_related_sym_underlyings<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_security_list_related_sym_underlyings<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut SecurityListRelatedSymUnderlyings,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1398,19 +1399,19 @@ fn decode_security_list_related_sym_underlyings<'b, K: Kernel>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for SecurityListRelatedSym {
+impl DecodeSegment for SecurityListRelatedSym {
     type State = State;
     type Out = SecurityListRelatedSym;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut SecurityListRelatedSym,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let mut map = Bits::new(c.map(x)?);
         let mut present0 = 0x1ffu64;
@@ -1546,19 +1547,19 @@ impl Segment for SecurityListRelatedSym {
         Some(c)
     }
 }
-impl Segment for SecurityList {
+impl DecodeSegment for SecurityList {
     type State = State;
     type Out = SecurityList;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut SecurityList,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<2, 16>(is_fresh);
         let end = decode_security_list_fields(c, map, state, out, x);
@@ -1569,13 +1570,13 @@ impl Segment for SecurityList {
     }
 }
 #[inline(always)]
-fn decode_security_list_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_security_list_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<18, 18, 0>,
+    state: &mut rt::ModuleState<18, 18, 0>,
     out: &mut SecurityList,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1609,18 +1610,18 @@ fn decode_security_list_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for IncrementalRefreshMdEntries {
+impl EncodeSegment for IncrementalRefreshMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -1793,18 +1794,18 @@ impl Outgoing for IncrementalRefreshMdEntries {
         Some(o)
     }
 }
-impl Outgoing for IncrementalRefresh {
+impl EncodeSegment for IncrementalRefresh {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 11>();
         let end = encode_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
@@ -1815,12 +1816,12 @@ impl Outgoing for IncrementalRefresh {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_incremental_refresh_fields<'o, K: Kernel>(
+fn encode_incremental_refresh_fields<'o, K: CpuKernel>(
     m: &IncrementalRefresh,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -1849,18 +1850,18 @@ fn encode_incremental_refresh_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for SecurityListRelatedSymUnderlyings {
+impl EncodeSegment for SecurityListRelatedSymUnderlyings {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -1887,18 +1888,18 @@ impl Outgoing for SecurityListRelatedSymUnderlyings {
         Some(o)
     }
 }
-impl Outgoing for SecurityListRelatedSym {
+impl EncodeSegment for SecurityListRelatedSym {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = o.begin_map(10)?;
@@ -2003,18 +2004,18 @@ impl Outgoing for SecurityListRelatedSym {
         Some(o)
     }
 }
-impl Outgoing for SecurityList {
+impl EncodeSegment for SecurityList {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<2, 16>();
         let end = encode_security_list_fields(self, o, state, x);
         if end.is_none() {
@@ -2025,12 +2026,12 @@ impl Outgoing for SecurityList {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_security_list_fields<'o, K: Kernel>(
+fn encode_security_list_fields<'o, K: CpuKernel>(
     m: &SecurityList,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -2060,12 +2061,12 @@ fn encode_security_list_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::IncrementalRefresh(message) => o.encode(message, &[], state, x),
         Message::SecurityList(message) => o.encode(message, &[], state, x),
@@ -2760,12 +2761,12 @@ impl rt::Templates for Templates {
         State::new(4)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -2795,12 +2796,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: 7b7bf0add8cabbcbb08ceb002a36f2e5daa6ebebd662a001b4f964c77c79bde6
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/bse.xml -o crates/fast-generated/src/exchange_bse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -804,38 +805,38 @@ impl std::fmt::Debug for InstrumentStateChange {
             .finish()
     }
 }
-const SLOT_MESSAGE_NUMBER: Slot = Slot::new(0, 0);
-const SLOT_SENDER_COMP_ID: Slot = Slot::new(1, 1);
-const SLOT_MARKET_SEGMENT_ID: Slot = Slot::new(2, 2);
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(4, 4);
-const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(5, 5);
-const SLOT_SECURITY_ID: Slot = Slot::new(6, 6);
-const SLOT_MD_ENTRY_PX: Slot = Slot::new(7, 7);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(8, 9);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(9, 10);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(10, 11);
-const SLOT_AGGRESSOR_TIME: Slot = Slot::new(11, 12);
-const SLOT_AGGRESSOR_SIDE: Slot = Slot::new(12, 13);
-const SLOT_TRADE_VOLUME: Slot = Slot::new(13, 14);
-const SLOT_LAST_MSG_SEQ_NUM_PROCESSED: Slot = Slot::new(14, 15);
-const SLOT_REFRESH_INDICATOR: Slot = Slot::new(15, 16);
-const SLOT_PRODUCT_COMPLEX: Slot = Slot::new(16, 17);
-const SLOT_LAST_UPDATE_TIME: Slot = Slot::new(17, 18);
-const SLOT_TRANSACT_TIME: Slot = Slot::new(18, 19);
-const SLOT_MD_SSH_GRP_LENGTH: Slot = Slot::new(19, 20);
-const SLOT_TOTAL_VOLUME: Slot = Slot::new(20, 21);
-const SLOT_HIGH_PX: Slot = Slot::new(21, 22);
-const SLOT_LOW_PX: Slot = Slot::new(22, 24);
-const SLOT_SECURITY_TRADING_STATUS: Slot = Slot::new(23, 26);
-type State = rt::State<27, 24, 0>;
+const SLOT_MESSAGE_NUMBER: StateSlot = StateSlot::new(0, 0);
+const SLOT_SENDER_COMP_ID: StateSlot = StateSlot::new(1, 1);
+const SLOT_MARKET_SEGMENT_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_PRICE_LEVEL: StateSlot = StateSlot::new(5, 5);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(6, 6);
+const SLOT_MD_ENTRY_PX: StateSlot = StateSlot::new(7, 7);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(8, 9);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(9, 10);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(10, 11);
+const SLOT_AGGRESSOR_TIME: StateSlot = StateSlot::new(11, 12);
+const SLOT_AGGRESSOR_SIDE: StateSlot = StateSlot::new(12, 13);
+const SLOT_TRADE_VOLUME: StateSlot = StateSlot::new(13, 14);
+const SLOT_LAST_MSG_SEQ_NUM_PROCESSED: StateSlot = StateSlot::new(14, 15);
+const SLOT_REFRESH_INDICATOR: StateSlot = StateSlot::new(15, 16);
+const SLOT_PRODUCT_COMPLEX: StateSlot = StateSlot::new(16, 17);
+const SLOT_LAST_UPDATE_TIME: StateSlot = StateSlot::new(17, 18);
+const SLOT_TRANSACT_TIME: StateSlot = StateSlot::new(18, 19);
+const SLOT_MD_SSH_GRP_LENGTH: StateSlot = StateSlot::new(19, 20);
+const SLOT_TOTAL_VOLUME: StateSlot = StateSlot::new(20, 21);
+const SLOT_HIGH_PX: StateSlot = StateSlot::new(21, 22);
+const SLOT_LOW_PX: StateSlot = StateSlot::new(22, 24);
+const SLOT_SECURITY_TRADING_STATUS: StateSlot = StateSlot::new(23, 26);
+type State = rt::ModuleState<27, 24, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -969,19 +970,19 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for PacketHeader {
+impl DecodeSegment for PacketHeader {
     type State = State;
     type Out = PacketHeader;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut PacketHeader,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_packet_header_fields(c, map, state, out, x);
@@ -993,13 +994,13 @@ impl Segment for PacketHeader {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_packet_header_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_packet_header_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<27, 24, 0>,
+    state: &mut rt::ModuleState<27, 24, 0>,
     out: &mut PacketHeader,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1012,19 +1013,19 @@ fn decode_packet_header_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Reset {
+impl DecodeSegment for Reset {
     type State = State;
     type Out = Reset;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Reset,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
         let end = decode_reset_fields(c, map, state, out, x);
@@ -1036,13 +1037,13 @@ impl Segment for Reset {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_reset_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_reset_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<27, 24, 0>,
+    state: &mut rt::ModuleState<27, 24, 0>,
     out: &mut Reset,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     if x.obeys_reset() {
         state.reset_values();
@@ -1052,19 +1053,19 @@ fn decode_reset_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for DepthIncrementalMdIncGrpTradeEntryGrp {
+impl DecodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
     type State = State;
     type Out = DepthIncrementalMdIncGrpTradeEntryGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthIncrementalMdIncGrpTradeEntryGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_depth_incremental_md_inc_grp_trade_entry_grp::<
             K,
             Unknown,
@@ -1072,12 +1073,12 @@ impl Segment for DepthIncrementalMdIncGrpTradeEntryGrp {
     }
 }
 #[inline(always)]
-fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut DepthIncrementalMdIncGrpTradeEntryGrp,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1134,19 +1135,19 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for DepthIncrementalMdIncGrp {
+impl DecodeSegment for DepthIncrementalMdIncGrp {
     type State = State;
     type Out = DepthIncrementalMdIncGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthIncrementalMdIncGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x1fffffffffffffe);
@@ -1326,19 +1327,19 @@ impl Segment for DepthIncrementalMdIncGrp {
         Some(c)
     }
 }
-impl Segment for DepthIncremental {
+impl DecodeSegment for DepthIncremental {
     type State = State;
     type Out = DepthIncremental;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut DepthIncremental,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 15>(is_fresh);
         let end = decode_depth_incremental_fields(c, map, state, out, x);
@@ -1349,13 +1350,13 @@ impl Segment for DepthIncremental {
     }
 }
 #[inline(always)]
-fn decode_depth_incremental_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_incremental_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<27, 24, 0>,
+    state: &mut rt::ModuleState<27, 24, 0>,
     out: &mut DepthIncremental,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
@@ -1401,19 +1402,19 @@ fn decode_depth_incremental_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for DepthSnapshotMdSshGrpTradeStatisticsGrp {
+impl DecodeSegment for DepthSnapshotMdSshGrpTradeStatisticsGrp {
     type State = State;
     type Out = DepthSnapshotMdSshGrpTradeStatisticsGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthSnapshotMdSshGrpTradeStatisticsGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_depth_snapshot_md_ssh_grp_trade_statistics_grp::<
             K,
             Unknown,
@@ -1421,12 +1422,12 @@ impl Segment for DepthSnapshotMdSshGrpTradeStatisticsGrp {
     }
 }
 #[inline(always)]
-fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut DepthSnapshotMdSshGrpTradeStatisticsGrp,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let value = {
         let delta = c.signed_word(x)?;
         state.added::<P>(SLOT_TOTAL_VOLUME, 0, delta, rt::add_signed::<64>)?
@@ -1454,19 +1455,19 @@ fn decode_depth_snapshot_md_ssh_grp_trade_statistics_grp<'b, K: Kernel, P: Past>
         )?;
     Some(c)
 }
-impl Segment for DepthSnapshotMdSshGrp {
+impl DecodeSegment for DepthSnapshotMdSshGrp {
     type State = State;
     type Out = DepthSnapshotMdSshGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthSnapshotMdSshGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x1ffffffffffffffe);
@@ -1599,19 +1600,19 @@ impl Segment for DepthSnapshotMdSshGrp {
         Some(c)
     }
 }
-impl Segment for DepthSnapshot {
+impl DecodeSegment for DepthSnapshot {
     type State = State;
     type Out = DepthSnapshot;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut DepthSnapshot,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<1, 25>(is_fresh);
         let end = decode_depth_snapshot_fields(c, map, state, out, x);
@@ -1622,13 +1623,13 @@ impl Segment for DepthSnapshot {
     }
 }
 #[inline(always)]
-fn decode_depth_snapshot_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_snapshot_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<27, 24, 0>,
+    state: &mut rt::ModuleState<27, 24, 0>,
     out: &mut DepthSnapshot,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
@@ -1744,19 +1745,19 @@ fn decode_depth_snapshot_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for InstrumentStateChange {
+impl DecodeSegment for InstrumentStateChange {
     type State = State;
     type Out = InstrumentStateChange;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut InstrumentStateChange,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 24>() {
             let saved = state.save_words::<0, 27>();
             let end = decode_instrument_state_change_fields::<
@@ -1781,13 +1782,13 @@ impl Segment for InstrumentStateChange {
     }
 }
 #[inline(always)]
-fn decode_instrument_state_change_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_state_change_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<27, 24, 0>,
+    state: &mut rt::ModuleState<27, 24, 0>,
     out: &mut InstrumentStateChange,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0xfffffffffffffe);
@@ -1866,18 +1867,18 @@ fn decode_instrument_state_change_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for PacketHeader {
+impl EncodeSegment for PacketHeader {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
@@ -1888,12 +1889,12 @@ impl Outgoing for PacketHeader {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_packet_header_fields<'o, K: Kernel>(
+fn encode_packet_header_fields<'o, K: CpuKernel>(
     m: &PacketHeader,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -1911,29 +1912,29 @@ fn encode_packet_header_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Reset {
+impl EncodeSegment for Reset {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_reset_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_reset_fields<'o, K: Kernel>(
+fn encode_reset_fields<'o, K: CpuKernel>(
     m: &Reset,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(13)?;
     let arena: &[u8] = &[];
@@ -1952,18 +1953,18 @@ fn encode_reset_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for DepthIncrementalMdIncGrpTradeEntryGrp {
+impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -1999,18 +2000,18 @@ impl Outgoing for DepthIncrementalMdIncGrpTradeEntryGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthIncrementalMdIncGrp {
+impl EncodeSegment for DepthIncrementalMdIncGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2094,18 +2095,18 @@ impl Outgoing for DepthIncrementalMdIncGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthIncremental {
+impl EncodeSegment for DepthIncremental {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 15>();
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
@@ -2116,12 +2117,12 @@ impl Outgoing for DepthIncremental {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_depth_incremental_fields<'o, K: Kernel>(
+fn encode_depth_incremental_fields<'o, K: CpuKernel>(
     m: &DepthIncremental,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -2166,18 +2167,18 @@ fn encode_depth_incremental_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for DepthSnapshotMdSshGrpTradeStatisticsGrp {
+impl EncodeSegment for DepthSnapshotMdSshGrpTradeStatisticsGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         {
@@ -2235,18 +2236,18 @@ impl Outgoing for DepthSnapshotMdSshGrpTradeStatisticsGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthSnapshotMdSshGrp {
+impl EncodeSegment for DepthSnapshotMdSshGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2313,18 +2314,18 @@ impl Outgoing for DepthSnapshotMdSshGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthSnapshot {
+impl EncodeSegment for DepthSnapshot {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<1, 25>();
         let end = encode_depth_snapshot_fields(self, o, state, x);
         if end.is_none() {
@@ -2335,12 +2336,12 @@ impl Outgoing for DepthSnapshot {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_depth_snapshot_fields<'o, K: Kernel>(
+fn encode_depth_snapshot_fields<'o, K: CpuKernel>(
     m: &DepthSnapshot,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(3);
@@ -2422,18 +2423,18 @@ fn encode_depth_snapshot_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for InstrumentStateChange {
+impl EncodeSegment for InstrumentStateChange {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 27>();
         let end = encode_instrument_state_change_fields(self, o, state, x);
         if end.is_none() {
@@ -2444,12 +2445,12 @@ impl Outgoing for InstrumentStateChange {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_instrument_state_change_fields<'o, K: Kernel>(
+fn encode_instrument_state_change_fields<'o, K: CpuKernel>(
     m: &InstrumentStateChange,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(4);
@@ -2510,12 +2511,12 @@ fn encode_instrument_state_change_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::PacketHeader(message) => o.encode(message, &[], state, x),
         Message::Reset(message) => o.encode(message, &[], state, x),
@@ -3320,12 +3321,12 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -3358,12 +3359,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: dfcd8072bf27724f1b649e8bbfa4fde43644577d90b5c7d52ce67cb42449bdf9
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/cme.xml -o crates/fast-generated/src/exchange_cme.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -572,28 +573,28 @@ impl std::fmt::Debug for MdSnapshotFullRefresh {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SECURITY_ID: Slot = Slot::new(2, 2);
-const SLOT_RPT_SEQ: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
-const SLOT_MD_ENTRY_TYPE_2: Slot = Slot::new(9, 9).with_text(1);
-const SLOT_MD_ENTRY_PX_MANTISSA_2: Slot = Slot::new(10, 10);
-const SLOT_MD_ENTRY_SIZE_2: Slot = Slot::new(11, 11);
-const SLOT_NUMBER_OF_ORDERS_2: Slot = Slot::new(12, 12);
-const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(13, 13);
-type State = rt::State<14, 14, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(6, 6);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(7, 7);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA: StateSlot = StateSlot::new(8, 8);
+const SLOT_MD_ENTRY_TYPE_2: StateSlot = StateSlot::new(9, 9).with_text(1);
+const SLOT_MD_ENTRY_PX_MANTISSA_2: StateSlot = StateSlot::new(10, 10);
+const SLOT_MD_ENTRY_SIZE_2: StateSlot = StateSlot::new(11, 11);
+const SLOT_NUMBER_OF_ORDERS_2: StateSlot = StateSlot::new(12, 12);
+const SLOT_MD_PRICE_LEVEL: StateSlot = StateSlot::new(13, 13);
+type State = rt::ModuleState<14, 14, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -684,29 +685,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for MdIncrementalRefreshMdEntries {
+impl DecodeSegment for MdIncrementalRefreshMdEntries {
     type State = State;
     type Out = MdIncrementalRefreshMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdIncrementalRefreshMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_incremental_refresh_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdIncrementalRefreshMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3fffffffffffe);
     let map = (map >> 32) as u32;
@@ -992,19 +993,19 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
         }
     }
 }
-impl Segment for MdIncrementalRefresh {
+impl DecodeSegment for MdIncrementalRefresh {
     type State = State;
     type Out = MdIncrementalRefresh;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdIncrementalRefresh,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 9>(is_fresh);
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
@@ -1015,14 +1016,14 @@ impl Segment for MdIncrementalRefresh {
     }
 }
 #[inline(always)]
-fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<14, 14, 0>,
+    state: &mut rt::ModuleState<14, 14, 0>,
     out: &mut MdIncrementalRefresh,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1082,29 +1083,29 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for MdSnapshotFullRefreshMdEntries {
+impl DecodeSegment for MdSnapshotFullRefreshMdEntries {
     type State = State;
     type Out = MdSnapshotFullRefreshMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdSnapshotFullRefreshMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_snapshot_full_refresh_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdSnapshotFullRefreshMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0xffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1276,19 +1277,19 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
         state.assign::<Unknown>(SLOT_MD_PRICE_LEVEL, u64::from(lanes[5]));
     }
 }
-impl Segment for MdSnapshotFullRefresh {
+impl DecodeSegment for MdSnapshotFullRefresh {
     type State = State;
     type Out = MdSnapshotFullRefresh;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdSnapshotFullRefresh,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<9, 5>(is_fresh);
         let end = decode_md_snapshot_full_refresh_fields(
@@ -1306,14 +1307,14 @@ impl Segment for MdSnapshotFullRefresh {
     }
 }
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<14, 14, 0>,
+    state: &mut rt::ModuleState<14, 14, 0>,
     out: &mut MdSnapshotFullRefresh,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x1ffffffffffffffe);
@@ -1391,18 +1392,18 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for MdIncrementalRefreshMdEntries {
+impl EncodeSegment for MdIncrementalRefreshMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -1541,18 +1542,18 @@ impl Outgoing for MdIncrementalRefreshMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdIncrementalRefresh {
+impl EncodeSegment for MdIncrementalRefresh {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 9>();
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
@@ -1563,12 +1564,12 @@ impl Outgoing for MdIncrementalRefresh {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_incremental_refresh_fields<'o, K: Kernel>(
+fn encode_md_incremental_refresh_fields<'o, K: CpuKernel>(
     m: &MdIncrementalRefresh,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -1598,18 +1599,18 @@ fn encode_md_incremental_refresh_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for MdSnapshotFullRefreshMdEntries {
+impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -1674,18 +1675,18 @@ impl Outgoing for MdSnapshotFullRefreshMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdSnapshotFullRefresh {
+impl EncodeSegment for MdSnapshotFullRefresh {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<9, 5>();
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
@@ -1696,12 +1697,12 @@ impl Outgoing for MdSnapshotFullRefresh {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_snapshot_full_refresh_fields<'o, K: Kernel>(
+fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     m: &MdSnapshotFullRefresh,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -1740,12 +1741,12 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::MdIncrementalRefresh(message) => o.encode(message, &[], state, x),
         Message::MdSnapshotFullRefresh(message) => o.encode(message, &[], state, x),
@@ -2326,12 +2327,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -2361,12 +2362,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: 8d000ae71c6f06152304aa76a3ed282943adbb1aa03a2db5791731dee338edcf
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/complex.xml -o crates/fast-generated/src/exchange_complex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -554,23 +555,23 @@ impl std::fmt::Debug for Done {
         f.debug_struct("Done").finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SECURITY_ID: Slot = Slot::new(2, 2);
-const SLOT_RPT_SEQ: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
-type State = rt::State<9, 9, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(6, 6);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(7, 7);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA: StateSlot = StateSlot::new(8, 8);
+type State = rt::ModuleState<9, 9, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -636,29 +637,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for MarketDataMdEntries {
+impl DecodeSegment for MarketDataMdEntries {
     type State = State;
     type Out = MarketDataMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MarketDataMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_market_data_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MarketDataMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1fffffffffffe);
     let map = (map >> 32) as u32;
@@ -959,19 +960,19 @@ impl LaneSegment for MarketDataMdEntries {
         }
     }
 }
-impl Segment for MarketData {
+impl DecodeSegment for MarketData {
     type State = State;
     type Out = MarketData;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MarketData,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 9>(is_fresh || x.forgets());
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
@@ -982,14 +983,14 @@ impl Segment for MarketData {
     }
 }
 #[inline(always)]
-fn decode_market_data_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_market_data_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<9, 9, 0>,
+    state: &mut rt::ModuleState<9, 9, 0>,
     out: &mut MarketData,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     let is_fresh = if x.obeys_reset() {
         state.reset_values();
@@ -1037,12 +1038,12 @@ fn decode_market_data_fields<'b, K: Kernel>(
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_quote_request_related_sym<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_quote_request_related_sym<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut QuoteRequestRelatedSym,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1071,19 +1072,19 @@ fn decode_quote_request_related_sym<'b, K: Kernel>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for QuoteRequest {
+impl DecodeSegment for QuoteRequest {
     type State = State;
     type Out = QuoteRequest;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut QuoteRequest,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
         let end = decode_quote_request_fields(c, map, state, out, x);
@@ -1094,13 +1095,13 @@ impl Segment for QuoteRequest {
     }
 }
 #[inline(always)]
-fn decode_quote_request_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_quote_request_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<9, 9, 0>,
+    state: &mut rt::ModuleState<9, 9, 0>,
     out: &mut QuoteRequest,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     if x.obeys_reset() {
         state.reset_values();
@@ -1132,19 +1133,19 @@ fn decode_quote_request_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Done {
+impl DecodeSegment for Done {
     type State = State;
     type Out = Done;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Done,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_done_fields(c, map, state, out, x);
@@ -1156,13 +1157,13 @@ impl Segment for Done {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_done_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_done_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<9, 9, 0>,
+    state: &mut rt::ModuleState<9, 9, 0>,
     out: &mut Done,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1171,18 +1172,18 @@ fn decode_done_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for MarketDataMdEntries {
+impl EncodeSegment for MarketDataMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -1326,18 +1327,18 @@ impl Outgoing for MarketDataMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MarketData {
+impl EncodeSegment for MarketData {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 9>();
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
@@ -1348,12 +1349,12 @@ impl Outgoing for MarketData {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_market_data_fields<'o, K: Kernel>(
+fn encode_market_data_fields<'o, K: CpuKernel>(
     m: &MarketData,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -1382,18 +1383,18 @@ fn encode_market_data_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for QuoteRequestRelatedSym {
+impl EncodeSegment for QuoteRequestRelatedSym {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -1413,18 +1414,18 @@ impl Outgoing for QuoteRequestRelatedSym {
         Some(o)
     }
 }
-impl Outgoing for QuoteRequest {
+impl EncodeSegment for QuoteRequest {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_quote_request_fields(self, o, state, x);
         if end.is_none() {
@@ -1435,12 +1436,12 @@ impl Outgoing for QuoteRequest {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_quote_request_fields<'o, K: Kernel>(
+fn encode_quote_request_fields<'o, K: CpuKernel>(
     m: &QuoteRequest,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -1469,29 +1470,29 @@ fn encode_quote_request_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Done {
+impl EncodeSegment for Done {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_done_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_done_fields<'o, K: Kernel>(
+fn encode_done_fields<'o, K: CpuKernel>(
     m: &Done,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(18)?;
     let arena = &m.arena[..];
@@ -1508,12 +1509,12 @@ fn encode_done_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::MarketData(message) => o.encode(message, &[], state, x),
         Message::QuoteRequest(message) => o.encode(message, &[], state, x),
@@ -2065,12 +2066,12 @@ impl rt::Templates for Templates {
         State::new(1)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -2101,12 +2102,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: fb251c80fbe1564aba2dadcdd49da5abf9df66b0790d5ba66f3ca48a709205ad
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/day.xml -o crates/fast-generated/src/exchange_day.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -885,31 +886,31 @@ impl std::fmt::Debug for Heartbeat {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_MD_ENTRY_ID: Slot = Slot::new(2, 2);
-const SLOT_SECURITY_ID: Slot = Slot::new(3, 3);
-const SLOT_SYMBOL: Slot = Slot::new(4, 4).with_text(1);
-const SLOT_TRADING_SESSION_ID: Slot = Slot::new(5, 5).with_text(2);
-const SLOT_RPT_SEQ: Slot = Slot::new(6, 6);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(7, 7);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(8, 8);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(9, 9);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(10, 10);
-const SLOT_MD_ENTRY_TYPE_2: Slot = Slot::new(11, 11).with_text(3);
-const SLOT_MD_ENTRY_ID_2: Slot = Slot::new(12, 12);
-const SLOT_MD_PRICE_LEVEL: Slot = Slot::new(13, 13);
-const SLOT_MD_ENTRY_PX_MANTISSA_2: Slot = Slot::new(14, 14);
-const SLOT_MD_ENTRY_SIZE_2: Slot = Slot::new(15, 15);
-const SLOT_NUMBER_OF_ORDERS_2: Slot = Slot::new(16, 16);
-type State = rt::State<17, 17, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_MD_ENTRY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(3, 3);
+const SLOT_SYMBOL: StateSlot = StateSlot::new(4, 4).with_text(1);
+const SLOT_TRADING_SESSION_ID: StateSlot = StateSlot::new(5, 5).with_text(2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(6, 6);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(7, 7);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(8, 8);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(9, 9);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(10, 10);
+const SLOT_MD_ENTRY_TYPE_2: StateSlot = StateSlot::new(11, 11).with_text(3);
+const SLOT_MD_ENTRY_ID_2: StateSlot = StateSlot::new(12, 12);
+const SLOT_MD_PRICE_LEVEL: StateSlot = StateSlot::new(13, 13);
+const SLOT_MD_ENTRY_PX_MANTISSA_2: StateSlot = StateSlot::new(14, 14);
+const SLOT_MD_ENTRY_SIZE_2: StateSlot = StateSlot::new(15, 15);
+const SLOT_NUMBER_OF_ORDERS_2: StateSlot = StateSlot::new(16, 16);
+type State = rt::ModuleState<17, 17, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -1131,29 +1132,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for MdIncrementalRefreshMdEntries {
+impl DecodeSegment for MdIncrementalRefreshMdEntries {
     type State = State;
     type Out = MdIncrementalRefreshMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdIncrementalRefreshMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_incremental_refresh_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_incremental_refresh_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_incremental_refresh_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdIncrementalRefreshMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1444,19 +1445,19 @@ impl LaneSegment for MdIncrementalRefreshMdEntries {
         state.assign::<Unknown>(SLOT_MD_ENTRY_TIME, u64::from(lanes[14]));
     }
 }
-impl Segment for MdIncrementalRefresh {
+impl DecodeSegment for MdIncrementalRefresh {
     type State = State;
     type Out = MdIncrementalRefresh;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdIncrementalRefresh,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 11>(is_fresh);
         let end = decode_md_incremental_refresh_fields(c, map, state, out, x, is_fresh);
@@ -1467,14 +1468,14 @@ impl Segment for MdIncrementalRefresh {
     }
 }
 #[inline(always)]
-fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_incremental_refresh_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut MdIncrementalRefresh,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1520,29 +1521,29 @@ fn decode_md_incremental_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for MdSnapshotFullRefreshMdEntries {
+impl DecodeSegment for MdSnapshotFullRefreshMdEntries {
     type State = State;
     type Out = MdSnapshotFullRefreshMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MdSnapshotFullRefreshMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_md_snapshot_full_refresh_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_md_snapshot_full_refresh_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MdSnapshotFullRefreshMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0xffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1741,19 +1742,19 @@ impl LaneSegment for MdSnapshotFullRefreshMdEntries {
         }
     }
 }
-impl Segment for MdSnapshotFullRefresh {
+impl DecodeSegment for MdSnapshotFullRefresh {
     type State = State;
     type Out = MdSnapshotFullRefresh;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MdSnapshotFullRefresh,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<11, 6>(is_fresh);
         let end = decode_md_snapshot_full_refresh_fields(
@@ -1771,14 +1772,14 @@ impl Segment for MdSnapshotFullRefresh {
     }
 }
 #[inline(always)]
-fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_md_snapshot_full_refresh_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut MdSnapshotFullRefresh,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1840,19 +1841,19 @@ fn decode_md_snapshot_full_refresh_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for SecurityStatus {
+impl DecodeSegment for SecurityStatus {
     type State = State;
     type Out = SecurityStatus;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut SecurityStatus,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_security_status_fields(c, map, state, out, x);
@@ -1864,13 +1865,13 @@ impl Segment for SecurityStatus {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_security_status_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_security_status_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut SecurityStatus,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1888,19 +1889,19 @@ fn decode_security_status_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for TradingSessionStatus {
+impl DecodeSegment for TradingSessionStatus {
     type State = State;
     type Out = TradingSessionStatus;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut TradingSessionStatus,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_trading_session_status_fields(c, map, state, out, x);
@@ -1912,13 +1913,13 @@ impl Segment for TradingSessionStatus {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_trading_session_status_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_trading_session_status_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut TradingSessionStatus,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1934,12 +1935,12 @@ fn decode_trading_session_status_fields<'b, K: Kernel>(
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_security_definition_md_feed_types<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_security_definition_md_feed_types<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut SecurityDefinitionMdFeedTypes,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let mut present0 = 0x3u64;
     out.md_feed_type = c.ascii(x)?;
     let value = c.unsigned_nullable::<{ max::U32 }>(x)?;
@@ -1957,19 +1958,19 @@ fn decode_security_definition_md_feed_types<'b, K: Kernel>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for SecurityDefinition {
+impl DecodeSegment for SecurityDefinition {
     type State = State;
     type Out = SecurityDefinition;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut SecurityDefinition,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_security_definition_fields(c, map, state, out, x);
@@ -1980,13 +1981,13 @@ impl Segment for SecurityDefinition {
     }
 }
 #[inline(always)]
-fn decode_security_definition_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_security_definition_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut SecurityDefinition,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -2021,19 +2022,19 @@ fn decode_security_definition_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for SequenceReset {
+impl DecodeSegment for SequenceReset {
     type State = State;
     type Out = SequenceReset;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut SequenceReset,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_sequence_reset_fields(c, map, state, out, x);
@@ -2045,13 +2046,13 @@ impl Segment for SequenceReset {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_sequence_reset_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_sequence_reset_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut SequenceReset,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -2065,19 +2066,19 @@ fn decode_sequence_reset_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Heartbeat {
+impl DecodeSegment for Heartbeat {
     type State = State;
     type Out = Heartbeat;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Heartbeat,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_heartbeat_fields(c, map, state, out, x);
@@ -2089,13 +2090,13 @@ impl Segment for Heartbeat {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_heartbeat_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_heartbeat_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<17, 17, 0>,
+    state: &mut rt::ModuleState<17, 17, 0>,
     out: &mut Heartbeat,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -2107,18 +2108,18 @@ fn decode_heartbeat_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for MdIncrementalRefreshMdEntries {
+impl EncodeSegment for MdIncrementalRefreshMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -2241,18 +2242,18 @@ impl Outgoing for MdIncrementalRefreshMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdIncrementalRefresh {
+impl EncodeSegment for MdIncrementalRefresh {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 11>();
         let end = encode_md_incremental_refresh_fields(self, o, state, x);
         if end.is_none() {
@@ -2263,12 +2264,12 @@ impl Outgoing for MdIncrementalRefresh {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_incremental_refresh_fields<'o, K: Kernel>(
+fn encode_md_incremental_refresh_fields<'o, K: CpuKernel>(
     m: &MdIncrementalRefresh,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -2294,18 +2295,18 @@ fn encode_md_incremental_refresh_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for MdSnapshotFullRefreshMdEntries {
+impl EncodeSegment for MdSnapshotFullRefreshMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2383,18 +2384,18 @@ impl Outgoing for MdSnapshotFullRefreshMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MdSnapshotFullRefresh {
+impl EncodeSegment for MdSnapshotFullRefresh {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<11, 6>();
         let end = encode_md_snapshot_full_refresh_fields(self, o, state, x);
         if end.is_none() {
@@ -2405,12 +2406,12 @@ impl Outgoing for MdSnapshotFullRefresh {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_md_snapshot_full_refresh_fields<'o, K: Kernel>(
+fn encode_md_snapshot_full_refresh_fields<'o, K: CpuKernel>(
     m: &MdSnapshotFullRefresh,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -2442,18 +2443,18 @@ fn encode_md_snapshot_full_refresh_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for SecurityStatus {
+impl EncodeSegment for SecurityStatus {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_security_status_fields(self, o, state, x);
         if end.is_none() {
@@ -2464,12 +2465,12 @@ impl Outgoing for SecurityStatus {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_security_status_fields<'o, K: Kernel>(
+fn encode_security_status_fields<'o, K: CpuKernel>(
     m: &SecurityStatus,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -2490,18 +2491,18 @@ fn encode_security_status_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for TradingSessionStatus {
+impl EncodeSegment for TradingSessionStatus {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_trading_session_status_fields(self, o, state, x);
         if end.is_none() {
@@ -2512,12 +2513,12 @@ impl Outgoing for TradingSessionStatus {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_trading_session_status_fields<'o, K: Kernel>(
+fn encode_trading_session_status_fields<'o, K: CpuKernel>(
     m: &TradingSessionStatus,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(3);
@@ -2535,18 +2536,18 @@ fn encode_trading_session_status_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for SecurityDefinitionMdFeedTypes {
+impl EncodeSegment for SecurityDefinitionMdFeedTypes {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         o.ascii(m.md_feed_type, false, arena, x)?;
@@ -2555,18 +2556,18 @@ impl Outgoing for SecurityDefinitionMdFeedTypes {
         Some(o)
     }
 }
-impl Outgoing for SecurityDefinition {
+impl EncodeSegment for SecurityDefinition {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_security_definition_fields(self, o, state, x);
         if end.is_none() {
@@ -2577,12 +2578,12 @@ impl Outgoing for SecurityDefinition {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_security_definition_fields<'o, K: Kernel>(
+fn encode_security_definition_fields<'o, K: CpuKernel>(
     m: &SecurityDefinition,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(4);
@@ -2622,18 +2623,18 @@ fn encode_security_definition_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for SequenceReset {
+impl EncodeSegment for SequenceReset {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_sequence_reset_fields(self, o, state, x);
         if end.is_none() {
@@ -2644,12 +2645,12 @@ impl Outgoing for SequenceReset {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_sequence_reset_fields<'o, K: Kernel>(
+fn encode_sequence_reset_fields<'o, K: CpuKernel>(
     m: &SequenceReset,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(5);
@@ -2667,18 +2668,18 @@ fn encode_sequence_reset_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Heartbeat {
+impl EncodeSegment for Heartbeat {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_heartbeat_fields(self, o, state, x);
         if end.is_none() {
@@ -2689,12 +2690,12 @@ impl Outgoing for Heartbeat {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_heartbeat_fields<'o, K: Kernel>(
+fn encode_heartbeat_fields<'o, K: CpuKernel>(
     m: &Heartbeat,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(6);
@@ -2712,12 +2713,12 @@ fn encode_heartbeat_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::MdIncrementalRefresh(message) => o.encode(message, &[], state, x),
         Message::MdSnapshotFullRefresh(message) => o.encode(message, &[], state, x),
@@ -3696,12 +3697,12 @@ impl rt::Templates for Templates {
         State::new(4)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -3736,12 +3737,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: a2eb2c6c23e42b0c3fa6c857485d9c7481e6c28b58f83c6d7d1f37e636b90244
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/eurex.xml -o crates/fast-generated/src/exchange_eurex.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -1036,63 +1037,63 @@ impl std::fmt::Debug for InstrumentSnapshot {
             .finish()
     }
 }
-const SLOT_SENDER_COMP_ID: Slot = Slot::new(0, 0);
-const SLOT_LAST_UPDATE_TIME: Slot = Slot::new(1, 1);
-const SLOT_MARKET_SEGMENT_ID: Slot = Slot::new(2, 2);
-const SLOT_MARKET_SEGMENT: Slot = Slot::new(3, 3).with_text(0);
-const SLOT_MARKET_SEGMENT_DESC: Slot = Slot::new(4, 4).with_text(1);
-const SLOT_MARKET_SEGMENT_SYMBOL: Slot = Slot::new(5, 5).with_text(2);
-const SLOT_PARENT_MKT_SEGM_ID: Slot = Slot::new(6, 6);
-const SLOT_CURRENCY: Slot = Slot::new(7, 7).with_text(3);
-const SLOT_US_FIRM_FLAG: Slot = Slot::new(8, 8);
-const SLOT_RELATED_MARKET_SEGMENT_ID: Slot = Slot::new(9, 9);
-const SLOT_MARKET_SEGMENT_RELATIONSHIP: Slot = Slot::new(10, 10);
-const SLOT_PRICE_RANGE_VALUE: Slot = Slot::new(11, 11);
-const SLOT_PRICE_RANGE_PERCENTAGE: Slot = Slot::new(12, 13);
-const SLOT_TICK_RULES_LENGTH: Slot = Slot::new(13, 15);
-const SLOT_TICK_RULE_ID: Slot = Slot::new(14, 16).with_text(4);
-const SLOT_TICKS_LENGTH: Slot = Slot::new(15, 17);
-const SLOT_START_TICK_PRICE_RANGE: Slot = Slot::new(16, 18);
-const SLOT_END_TICK_PRICE_RANGE: Slot = Slot::new(17, 20);
-const SLOT_TICK_INCREMENT: Slot = Slot::new(18, 22);
-const SLOT_TICK_USER: Slot = Slot::new(19, 24);
-const SLOT_SECURITY_ID: Slot = Slot::new(20, 25);
-const SLOT_SECURITY_TYPE: Slot = Slot::new(21, 26);
-const SLOT_SECURITY_SUB_TYPE: Slot = Slot::new(22, 27);
-const SLOT_PRODUCT_COMPLEX: Slot = Slot::new(23, 28);
-const SLOT_SECURITY_DESC: Slot = Slot::new(24, 29).with_text(5);
-const SLOT_SECURITY_ALT_I_DS_LENGTH: Slot = Slot::new(25, 30);
-const SLOT_SECURITY_ALT_ID: Slot = Slot::new(26, 31).with_text(6);
-const SLOT_SECURITY_ALT_ID_SOURCE: Slot = Slot::new(27, 32);
-const SLOT_MATURITY_MONTH_YEAR: Slot = Slot::new(28, 33);
-const SLOT_MATURITY_DATE: Slot = Slot::new(29, 34);
-const SLOT_STRIKE_PRICE: Slot = Slot::new(30, 35);
-const SLOT_PUT_OR_CALL: Slot = Slot::new(31, 37);
-const SLOT_CONTRACT_MULTIPLIER: Slot = Slot::new(32, 38);
-const SLOT_SETTL_METHOD: Slot = Slot::new(33, 40);
-const SLOT_COUPON_RATE: Slot = Slot::new(34, 41);
-const SLOT_ISSUE_DATE: Slot = Slot::new(35, 43);
-const SLOT_ISSUER_NAME: Slot = Slot::new(36, 44).with_text(7);
-const SLOT_MIN_PRICE_INCREMENT: Slot = Slot::new(37, 45);
-const SLOT_MIN_PRICE_INCREMENT_AMOUNT: Slot = Slot::new(38, 47);
-const SLOT_SETTL_PX: Slot = Slot::new(39, 49);
-const SLOT_OPEN_INTEREST_QTY: Slot = Slot::new(40, 51);
-const SLOT_SETTL_CURRENCY: Slot = Slot::new(41, 53).with_text(8);
-const SLOT_INSTRUMENT_SEGMENT_ID: Slot = Slot::new(42, 54);
-const SLOT_INSTRUMENT_SEGMENT_KEY: Slot = Slot::new(43, 55).with_text(9);
-const SLOT_RULE_KIND: Slot = Slot::new(44, 56);
-const SLOT_LEG_SYMBOL: Slot = Slot::new(45, 57);
-const SLOT_LEG_SECURITY_ID: Slot = Slot::new(46, 58);
-const SLOT_LEG_SIDE: Slot = Slot::new(47, 59);
-const SLOT_LEG_PRICE: Slot = Slot::new(48, 60);
-type State = rt::State<62, 49, 0>;
+const SLOT_SENDER_COMP_ID: StateSlot = StateSlot::new(0, 0);
+const SLOT_LAST_UPDATE_TIME: StateSlot = StateSlot::new(1, 1);
+const SLOT_MARKET_SEGMENT_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_MARKET_SEGMENT: StateSlot = StateSlot::new(3, 3).with_text(0);
+const SLOT_MARKET_SEGMENT_DESC: StateSlot = StateSlot::new(4, 4).with_text(1);
+const SLOT_MARKET_SEGMENT_SYMBOL: StateSlot = StateSlot::new(5, 5).with_text(2);
+const SLOT_PARENT_MKT_SEGM_ID: StateSlot = StateSlot::new(6, 6);
+const SLOT_CURRENCY: StateSlot = StateSlot::new(7, 7).with_text(3);
+const SLOT_US_FIRM_FLAG: StateSlot = StateSlot::new(8, 8);
+const SLOT_RELATED_MARKET_SEGMENT_ID: StateSlot = StateSlot::new(9, 9);
+const SLOT_MARKET_SEGMENT_RELATIONSHIP: StateSlot = StateSlot::new(10, 10);
+const SLOT_PRICE_RANGE_VALUE: StateSlot = StateSlot::new(11, 11);
+const SLOT_PRICE_RANGE_PERCENTAGE: StateSlot = StateSlot::new(12, 13);
+const SLOT_TICK_RULES_LENGTH: StateSlot = StateSlot::new(13, 15);
+const SLOT_TICK_RULE_ID: StateSlot = StateSlot::new(14, 16).with_text(4);
+const SLOT_TICKS_LENGTH: StateSlot = StateSlot::new(15, 17);
+const SLOT_START_TICK_PRICE_RANGE: StateSlot = StateSlot::new(16, 18);
+const SLOT_END_TICK_PRICE_RANGE: StateSlot = StateSlot::new(17, 20);
+const SLOT_TICK_INCREMENT: StateSlot = StateSlot::new(18, 22);
+const SLOT_TICK_USER: StateSlot = StateSlot::new(19, 24);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(20, 25);
+const SLOT_SECURITY_TYPE: StateSlot = StateSlot::new(21, 26);
+const SLOT_SECURITY_SUB_TYPE: StateSlot = StateSlot::new(22, 27);
+const SLOT_PRODUCT_COMPLEX: StateSlot = StateSlot::new(23, 28);
+const SLOT_SECURITY_DESC: StateSlot = StateSlot::new(24, 29).with_text(5);
+const SLOT_SECURITY_ALT_I_DS_LENGTH: StateSlot = StateSlot::new(25, 30);
+const SLOT_SECURITY_ALT_ID: StateSlot = StateSlot::new(26, 31).with_text(6);
+const SLOT_SECURITY_ALT_ID_SOURCE: StateSlot = StateSlot::new(27, 32);
+const SLOT_MATURITY_MONTH_YEAR: StateSlot = StateSlot::new(28, 33);
+const SLOT_MATURITY_DATE: StateSlot = StateSlot::new(29, 34);
+const SLOT_STRIKE_PRICE: StateSlot = StateSlot::new(30, 35);
+const SLOT_PUT_OR_CALL: StateSlot = StateSlot::new(31, 37);
+const SLOT_CONTRACT_MULTIPLIER: StateSlot = StateSlot::new(32, 38);
+const SLOT_SETTL_METHOD: StateSlot = StateSlot::new(33, 40);
+const SLOT_COUPON_RATE: StateSlot = StateSlot::new(34, 41);
+const SLOT_ISSUE_DATE: StateSlot = StateSlot::new(35, 43);
+const SLOT_ISSUER_NAME: StateSlot = StateSlot::new(36, 44).with_text(7);
+const SLOT_MIN_PRICE_INCREMENT: StateSlot = StateSlot::new(37, 45);
+const SLOT_MIN_PRICE_INCREMENT_AMOUNT: StateSlot = StateSlot::new(38, 47);
+const SLOT_SETTL_PX: StateSlot = StateSlot::new(39, 49);
+const SLOT_OPEN_INTEREST_QTY: StateSlot = StateSlot::new(40, 51);
+const SLOT_SETTL_CURRENCY: StateSlot = StateSlot::new(41, 53).with_text(8);
+const SLOT_INSTRUMENT_SEGMENT_ID: StateSlot = StateSlot::new(42, 54);
+const SLOT_INSTRUMENT_SEGMENT_KEY: StateSlot = StateSlot::new(43, 55).with_text(9);
+const SLOT_RULE_KIND: StateSlot = StateSlot::new(44, 56);
+const SLOT_LEG_SYMBOL: StateSlot = StateSlot::new(45, 57);
+const SLOT_LEG_SECURITY_ID: StateSlot = StateSlot::new(46, 58);
+const SLOT_LEG_SIDE: StateSlot = StateSlot::new(47, 59);
+const SLOT_LEG_PRICE: StateSlot = StateSlot::new(48, 60);
+type State = rt::ModuleState<62, 49, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -1203,19 +1204,19 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for PacketHeader {
+impl DecodeSegment for PacketHeader {
     type State = State;
     type Out = PacketHeader;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut PacketHeader,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_packet_header_fields(c, map, state, out, x);
@@ -1227,13 +1228,13 @@ impl Segment for PacketHeader {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_packet_header_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_packet_header_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<62, 49, 0>,
+    state: &mut rt::ModuleState<62, 49, 0>,
     out: &mut PacketHeader,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1246,19 +1247,19 @@ fn decode_packet_header_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Reset {
+impl DecodeSegment for Reset {
     type State = State;
     type Out = Reset;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Reset,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
         let end = decode_reset_fields(c, map, state, out, x);
@@ -1270,13 +1271,13 @@ impl Segment for Reset {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_reset_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_reset_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<62, 49, 0>,
+    state: &mut rt::ModuleState<62, 49, 0>,
     out: &mut Reset,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     if x.obeys_reset() {
         state.reset_values();
@@ -1286,29 +1287,29 @@ fn decode_reset_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for ProductSnapshotMarketSegmentRelations {
+impl DecodeSegment for ProductSnapshotMarketSegmentRelations {
     type State = State;
     type Out = ProductSnapshotMarketSegmentRelations;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut ProductSnapshotMarketSegmentRelations,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_product_snapshot_market_segment_relations::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_product_snapshot_market_segment_relations<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_product_snapshot_market_segment_relations<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut ProductSnapshotMarketSegmentRelations,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1348,12 +1349,12 @@ fn decode_product_snapshot_market_segment_relations<'b, K: Kernel, P: Past>(
     Some(c)
 }
 #[inline(always)]
-fn decode_product_snapshot_price_limits<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_product_snapshot_price_limits<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut ProductSnapshotPriceLimits,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1389,19 +1390,19 @@ fn decode_product_snapshot_price_limits<'b, K: Kernel>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for ProductSnapshotTickRulesTicksTickUsers {
+impl DecodeSegment for ProductSnapshotTickRulesTicksTickUsers {
     type State = State;
     type Out = ProductSnapshotTickRulesTicksTickUsers;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut ProductSnapshotTickRulesTicksTickUsers,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_product_snapshot_tick_rules_ticks_tick_users::<
             K,
             Unknown,
@@ -1409,12 +1410,12 @@ impl Segment for ProductSnapshotTickRulesTicksTickUsers {
     }
 }
 #[inline(always)]
-fn decode_product_snapshot_tick_rules_ticks_tick_users<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_product_snapshot_tick_rules_ticks_tick_users<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut ProductSnapshotTickRulesTicksTickUsers,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1427,19 +1428,19 @@ fn decode_product_snapshot_tick_rules_ticks_tick_users<'b, K: Kernel, P: Past>(
     out.tick_user = value as u32;
     Some(c)
 }
-impl Segment for ProductSnapshotTickRulesTicks {
+impl DecodeSegment for ProductSnapshotTickRulesTicks {
     type State = State;
     type Out = ProductSnapshotTickRulesTicks;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut ProductSnapshotTickRulesTicks,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -1495,19 +1496,19 @@ impl Segment for ProductSnapshotTickRulesTicks {
         Some(c)
     }
 }
-impl Segment for ProductSnapshotTickRules {
+impl DecodeSegment for ProductSnapshotTickRules {
     type State = State;
     type Out = ProductSnapshotTickRules;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut ProductSnapshotTickRules,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -1546,19 +1547,19 @@ impl Segment for ProductSnapshotTickRules {
         Some(c)
     }
 }
-impl Segment for ProductSnapshot {
+impl DecodeSegment for ProductSnapshot {
     type State = State;
     type Out = ProductSnapshot;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut ProductSnapshot,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 25>(is_fresh);
         let end = decode_product_snapshot_fields(c, map, state, out, x, is_fresh);
@@ -1569,14 +1570,14 @@ impl Segment for ProductSnapshot {
     }
 }
 #[inline(always)]
-fn decode_product_snapshot_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_product_snapshot_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<62, 49, 0>,
+    state: &mut rt::ModuleState<62, 49, 0>,
     out: &mut ProductSnapshot,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(3)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffe);
@@ -1740,29 +1741,29 @@ fn decode_product_snapshot_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for InstrumentSnapshotSecurityAltIDs {
+impl DecodeSegment for InstrumentSnapshotSecurityAltIDs {
     type State = State;
     type Out = InstrumentSnapshotSecurityAltIDs;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotSecurityAltIDs,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_security_alt_i_ds::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_security_alt_i_ds<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_security_alt_i_ds<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotSecurityAltIDs,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1796,29 +1797,29 @@ fn decode_instrument_snapshot_security_alt_i_ds<'b, K: Kernel, P: Past>(
     out.security_alt_id_source = value as u32;
     Some(c)
 }
-impl Segment for InstrumentSnapshotDerivative {
+impl DecodeSegment for InstrumentSnapshotDerivative {
     type State = State;
     type Out = InstrumentSnapshotDerivative;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotDerivative,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_derivative::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_derivative<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_derivative<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotDerivative,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3fffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1913,29 +1914,29 @@ fn decode_instrument_snapshot_derivative<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for InstrumentSnapshotBond {
+impl DecodeSegment for InstrumentSnapshotBond {
     type State = State;
     type Out = InstrumentSnapshotBond;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotBond,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_bond::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_bond<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_bond<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotBond,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1976,29 +1977,29 @@ fn decode_instrument_snapshot_bond<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for InstrumentSnapshotSettlementInfo {
+impl DecodeSegment for InstrumentSnapshotSettlementInfo {
     type State = State;
     type Out = InstrumentSnapshotSettlementInfo;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotSettlementInfo,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_settlement_info::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_settlement_info<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_settlement_info<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotSettlementInfo,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2019,19 +2020,19 @@ fn decode_instrument_snapshot_settlement_info<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for InstrumentSnapshotMarketSegmentsInstrumentRules {
+impl DecodeSegment for InstrumentSnapshotMarketSegmentsInstrumentRules {
     type State = State;
     type Out = InstrumentSnapshotMarketSegmentsInstrumentRules;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotMarketSegmentsInstrumentRules,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_market_segments_instrument_rules::<
             K,
             Unknown,
@@ -2039,12 +2040,16 @@ impl Segment for InstrumentSnapshotMarketSegmentsInstrumentRules {
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_market_segments_instrument_rules<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_market_segments_instrument_rules<
+    'b,
+    K: CpuKernel,
+    P: Past,
+>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotMarketSegmentsInstrumentRules,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2072,19 +2077,19 @@ fn decode_instrument_snapshot_market_segments_instrument_rules<'b, K: Kernel, P:
     out.present = [present0];
     Some(c)
 }
-impl Segment for InstrumentSnapshotMarketSegments {
+impl DecodeSegment for InstrumentSnapshotMarketSegments {
     type State = State;
     type Out = InstrumentSnapshotMarketSegments;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotMarketSegments,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x3ffffffffffffffe);
@@ -2132,29 +2137,29 @@ impl Segment for InstrumentSnapshotMarketSegments {
         Some(c)
     }
 }
-impl Segment for InstrumentSnapshotLegs {
+impl DecodeSegment for InstrumentSnapshotLegs {
     type State = State;
     type Out = InstrumentSnapshotLegs;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut InstrumentSnapshotLegs,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_instrument_snapshot_legs::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_legs<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_legs<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut InstrumentSnapshotLegs,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -2211,19 +2216,19 @@ fn decode_instrument_snapshot_legs<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for InstrumentSnapshot {
+impl DecodeSegment for InstrumentSnapshot {
     type State = State;
     type Out = InstrumentSnapshot;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut InstrumentSnapshot,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 62>(is_fresh);
         let end = decode_instrument_snapshot_fields(c, map, state, out, x);
@@ -2234,13 +2239,13 @@ impl Segment for InstrumentSnapshot {
     }
 }
 #[inline(always)]
-fn decode_instrument_snapshot_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_instrument_snapshot_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<62, 49, 0>,
+    state: &mut rt::ModuleState<62, 49, 0>,
     out: &mut InstrumentSnapshot,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x1ffffffffffffe);
@@ -2475,18 +2480,18 @@ fn decode_instrument_snapshot_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for PacketHeader {
+impl EncodeSegment for PacketHeader {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
@@ -2497,12 +2502,12 @@ impl Outgoing for PacketHeader {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_packet_header_fields<'o, K: Kernel>(
+fn encode_packet_header_fields<'o, K: CpuKernel>(
     m: &PacketHeader,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -2520,29 +2525,29 @@ fn encode_packet_header_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Reset {
+impl EncodeSegment for Reset {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_reset_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_reset_fields<'o, K: Kernel>(
+fn encode_reset_fields<'o, K: CpuKernel>(
     m: &Reset,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(13)?;
     let arena: &[u8] = &[];
@@ -2561,18 +2566,18 @@ fn encode_reset_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for ProductSnapshotMarketSegmentRelations {
+impl EncodeSegment for ProductSnapshotMarketSegmentRelations {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2601,18 +2606,18 @@ impl Outgoing for ProductSnapshotMarketSegmentRelations {
         Some(o)
     }
 }
-impl Outgoing for ProductSnapshotPriceLimits {
+impl EncodeSegment for ProductSnapshotPriceLimits {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2659,18 +2664,18 @@ impl Outgoing for ProductSnapshotPriceLimits {
         Some(o)
     }
 }
-impl Outgoing for ProductSnapshotTickRulesTicksTickUsers {
+impl EncodeSegment for ProductSnapshotTickRulesTicksTickUsers {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2683,18 +2688,18 @@ impl Outgoing for ProductSnapshotTickRulesTicksTickUsers {
         Some(o)
     }
 }
-impl Outgoing for ProductSnapshotTickRulesTicks {
+impl EncodeSegment for ProductSnapshotTickRulesTicks {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2769,18 +2774,18 @@ impl Outgoing for ProductSnapshotTickRulesTicks {
         Some(o)
     }
 }
-impl Outgoing for ProductSnapshotTickRules {
+impl EncodeSegment for ProductSnapshotTickRules {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2804,18 +2809,18 @@ impl Outgoing for ProductSnapshotTickRules {
         Some(o)
     }
 }
-impl Outgoing for ProductSnapshot {
+impl EncodeSegment for ProductSnapshot {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 25>();
         let end = encode_product_snapshot_fields(self, o, state, x);
         if end.is_none() {
@@ -2826,12 +2831,12 @@ impl Outgoing for ProductSnapshot {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_product_snapshot_fields<'o, K: Kernel>(
+fn encode_product_snapshot_fields<'o, K: CpuKernel>(
     m: &ProductSnapshot,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(3)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -2946,18 +2951,18 @@ fn encode_product_snapshot_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for InstrumentSnapshotSecurityAltIDs {
+impl EncodeSegment for InstrumentSnapshotSecurityAltIDs {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -2984,18 +2989,18 @@ impl Outgoing for InstrumentSnapshotSecurityAltIDs {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotDerivative {
+impl EncodeSegment for InstrumentSnapshotDerivative {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3079,18 +3084,18 @@ impl Outgoing for InstrumentSnapshotDerivative {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotBond {
+impl EncodeSegment for InstrumentSnapshotBond {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3122,18 +3127,18 @@ impl Outgoing for InstrumentSnapshotBond {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotSettlementInfo {
+impl EncodeSegment for InstrumentSnapshotSettlementInfo {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3150,18 +3155,18 @@ impl Outgoing for InstrumentSnapshotSettlementInfo {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotMarketSegmentsInstrumentRules {
+impl EncodeSegment for InstrumentSnapshotMarketSegmentsInstrumentRules {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3192,18 +3197,18 @@ impl Outgoing for InstrumentSnapshotMarketSegmentsInstrumentRules {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotMarketSegments {
+impl EncodeSegment for InstrumentSnapshotMarketSegments {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3240,18 +3245,18 @@ impl Outgoing for InstrumentSnapshotMarketSegments {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshotLegs {
+impl EncodeSegment for InstrumentSnapshotLegs {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -3301,18 +3306,18 @@ impl Outgoing for InstrumentSnapshotLegs {
         Some(o)
     }
 }
-impl Outgoing for InstrumentSnapshot {
+impl EncodeSegment for InstrumentSnapshot {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 62>();
         let end = encode_instrument_snapshot_fields(self, o, state, x);
         if end.is_none() {
@@ -3323,12 +3328,12 @@ impl Outgoing for InstrumentSnapshot {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_instrument_snapshot_fields<'o, K: Kernel>(
+fn encode_instrument_snapshot_fields<'o, K: CpuKernel>(
     m: &InstrumentSnapshot,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(3);
@@ -3528,12 +3533,12 @@ fn encode_instrument_snapshot_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::PacketHeader(message) => o.encode(message, &[], state, x),
         Message::Reset(message) => o.encode(message, &[], state, x),
@@ -4760,12 +4765,12 @@ impl rt::Templates for Templates {
         State::new(10)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -4797,12 +4802,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

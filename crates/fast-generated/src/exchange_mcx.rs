@@ -3,14 +3,15 @@
 // Signature of the template set: b0e36a7beed3af3fceac6d635d9e46574992adf06afcda7c96a0e1033793a876
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/mcx.xml -o crates/fast-generated/src/exchange_mcx.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -400,27 +401,27 @@ impl std::fmt::Debug for DepthIncremental {
             .finish()
     }
 }
-const SLOT_MESSAGE_NUMBER: Slot = Slot::new(0, 0);
-const SLOT_SENDER_COMP_ID: Slot = Slot::new(1, 1);
-const SLOT_MARKET_SEGMENT_ID: Slot = Slot::new(2, 2);
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(4, 4);
-const SLOT_SECURITY_ID: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_PX: Slot = Slot::new(6, 6);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(7, 8);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(8, 10);
-const SLOT_AGGRESSOR_TIME: Slot = Slot::new(9, 11);
-const SLOT_AGGRESSOR_SIDE: Slot = Slot::new(10, 12);
-const SLOT_TRADE_VOLUME: Slot = Slot::new(11, 13);
-const SLOT_MD_ENTRY_ID: Slot = Slot::new(12, 15);
-type State = rt::State<16, 13, 0>;
+const SLOT_MESSAGE_NUMBER: StateSlot = StateSlot::new(0, 0);
+const SLOT_SENDER_COMP_ID: StateSlot = StateSlot::new(1, 1);
+const SLOT_MARKET_SEGMENT_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(4, 4);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_PX: StateSlot = StateSlot::new(6, 6);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(7, 8);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(8, 10);
+const SLOT_AGGRESSOR_TIME: StateSlot = StateSlot::new(9, 11);
+const SLOT_AGGRESSOR_SIDE: StateSlot = StateSlot::new(10, 12);
+const SLOT_TRADE_VOLUME: StateSlot = StateSlot::new(11, 13);
+const SLOT_MD_ENTRY_ID: StateSlot = StateSlot::new(12, 15);
+type State = rt::ModuleState<16, 13, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -498,19 +499,19 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for PacketHeader {
+impl DecodeSegment for PacketHeader {
     type State = State;
     type Out = PacketHeader;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut PacketHeader,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_packet_header_fields(c, map, state, out, x);
@@ -522,13 +523,13 @@ impl Segment for PacketHeader {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_packet_header_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_packet_header_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 13, 0>,
+    state: &mut rt::ModuleState<16, 13, 0>,
     out: &mut PacketHeader,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7ffffffffffffffe);
@@ -541,19 +542,19 @@ fn decode_packet_header_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Reset {
+impl DecodeSegment for Reset {
     type State = State;
     type Out = Reset;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Reset,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh || x.forgets());
         let end = decode_reset_fields(c, map, state, out, x);
@@ -565,13 +566,13 @@ impl Segment for Reset {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_reset_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_reset_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 13, 0>,
+    state: &mut rt::ModuleState<16, 13, 0>,
     out: &mut Reset,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     if x.obeys_reset() {
         state.reset_values();
@@ -581,19 +582,19 @@ fn decode_reset_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for DepthIncrementalMdIncGrpTradeEntryGrp {
+impl DecodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
     type State = State;
     type Out = DepthIncrementalMdIncGrpTradeEntryGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthIncrementalMdIncGrpTradeEntryGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_depth_incremental_md_inc_grp_trade_entry_grp::<
             K,
             Unknown,
@@ -601,12 +602,12 @@ impl Segment for DepthIncrementalMdIncGrpTradeEntryGrp {
     }
 }
 #[inline(always)]
-fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut DepthIncrementalMdIncGrpTradeEntryGrp,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x3ffffffffffffffe);
     let map = (map >> 32) as u32;
@@ -687,19 +688,19 @@ fn decode_depth_incremental_md_inc_grp_trade_entry_grp<'b, K: Kernel, P: Past>(
     out.present = [present0];
     Some(c)
 }
-impl Segment for DepthIncrementalMdIncGrp {
+impl DecodeSegment for DepthIncrementalMdIncGrp {
     type State = State;
     type Out = DepthIncrementalMdIncGrp;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut DepthIncrementalMdIncGrp,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let map = c.map(x)?;
         x.unused_map_bits(map & 0x7ffffffffffffe);
@@ -866,19 +867,19 @@ impl Segment for DepthIncrementalMdIncGrp {
         Some(c)
     }
 }
-impl Segment for DepthIncremental {
+impl DecodeSegment for DepthIncremental {
     type State = State;
     type Out = DepthIncremental;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut DepthIncremental,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 16>(is_fresh);
         let end = decode_depth_incremental_fields(c, map, state, out, x);
@@ -889,13 +890,13 @@ impl Segment for DepthIncremental {
     }
 }
 #[inline(always)]
-fn decode_depth_incremental_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_depth_incremental_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<16, 13, 0>,
+    state: &mut rt::ModuleState<16, 13, 0>,
     out: &mut DepthIncremental,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
@@ -941,18 +942,18 @@ fn decode_depth_incremental_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for PacketHeader {
+impl EncodeSegment for PacketHeader {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 0>();
         let end = encode_packet_header_fields(self, o, state, x);
         if end.is_none() {
@@ -963,12 +964,12 @@ impl Outgoing for PacketHeader {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_packet_header_fields<'o, K: Kernel>(
+fn encode_packet_header_fields<'o, K: CpuKernel>(
     m: &PacketHeader,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -986,29 +987,29 @@ fn encode_packet_header_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Reset {
+impl EncodeSegment for Reset {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_reset_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_reset_fields<'o, K: Kernel>(
+fn encode_reset_fields<'o, K: CpuKernel>(
     m: &Reset,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(13)?;
     let arena: &[u8] = &[];
@@ -1027,18 +1028,18 @@ fn encode_reset_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for DepthIncrementalMdIncGrpTradeEntryGrp {
+impl EncodeSegment for DepthIncrementalMdIncGrpTradeEntryGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let map_at = o.begin_behind::<0>(0)?;
@@ -1091,18 +1092,18 @@ impl Outgoing for DepthIncrementalMdIncGrpTradeEntryGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthIncrementalMdIncGrp {
+impl EncodeSegment for DepthIncrementalMdIncGrp {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -1202,18 +1203,18 @@ impl Outgoing for DepthIncrementalMdIncGrp {
         Some(o)
     }
 }
-impl Outgoing for DepthIncremental {
+impl EncodeSegment for DepthIncremental {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 16>();
         let end = encode_depth_incremental_fields(self, o, state, x);
         if end.is_none() {
@@ -1224,12 +1225,12 @@ impl Outgoing for DepthIncremental {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_depth_incremental_fields<'o, K: Kernel>(
+fn encode_depth_incremental_fields<'o, K: CpuKernel>(
     m: &DepthIncremental,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -1275,12 +1276,12 @@ fn encode_depth_incremental_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::PacketHeader(message) => o.encode(message, &[], state, x),
         Message::Reset(message) => o.encode(message, &[], state, x),
@@ -1697,12 +1698,12 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -1733,12 +1734,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: b72e479e243ecde7042e47e7161b8e33787306625a4419fba411d94d44b01563
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/szse.xml -o crates/fast-generated/src/exchange_szse.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -358,22 +359,22 @@ impl std::fmt::Debug for Trade {
             .finish()
     }
 }
-const SLOT_ORIG_TIME: Slot = Slot::new(0, 0);
-const SLOT_CHANNEL_NO: Slot = Slot::new(1, 1);
-const SLOT_MD_STREAM_ID: Slot = Slot::new(2, 2).with_text(0);
-const SLOT_SECURITY_ID_SOURCE: Slot = Slot::new(3, 3).with_text(1);
-const SLOT_MD_ENTRY_PX: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(5, 5);
-const SLOT_APPL_SEQ_NUM: Slot = Slot::new(6, 6);
-const SLOT_TRANSACT_TIME: Slot = Slot::new(7, 7);
-type State = rt::State<8, 8, 0>;
+const SLOT_ORIG_TIME: StateSlot = StateSlot::new(0, 0);
+const SLOT_CHANNEL_NO: StateSlot = StateSlot::new(1, 1);
+const SLOT_MD_STREAM_ID: StateSlot = StateSlot::new(2, 2).with_text(0);
+const SLOT_SECURITY_ID_SOURCE: StateSlot = StateSlot::new(3, 3).with_text(1);
+const SLOT_MD_ENTRY_PX: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(5, 5);
+const SLOT_APPL_SEQ_NUM: StateSlot = StateSlot::new(6, 6);
+const SLOT_TRANSACT_TIME: StateSlot = StateSlot::new(7, 7);
+type State = rt::ModuleState<8, 8, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -437,29 +438,29 @@ fn decode_message<'b, 'm, K: Kernel>(
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_snapshot_md_entries_orders<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_snapshot_md_entries_orders<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut SnapshotMdEntriesOrders,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let value = c.signed::<64>(x)?;
     out.order_qty = value as i64;
     Some(c)
 }
-impl Segment for SnapshotMdEntries {
+impl DecodeSegment for SnapshotMdEntries {
     type State = State;
     type Out = SnapshotMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut SnapshotMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let mut c = c;
         let mut present0 = 0x3u64;
         out.md_entry_type = c.ascii(x)?;
@@ -496,19 +497,19 @@ impl Segment for SnapshotMdEntries {
         Some(c)
     }
 }
-impl Segment for Snapshot {
+impl DecodeSegment for Snapshot {
     type State = State;
     type Out = Snapshot;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Snapshot,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 6>(is_fresh);
         let end = decode_snapshot_fields(c, map, state, out, x);
@@ -519,13 +520,13 @@ impl Segment for Snapshot {
     }
 }
 #[inline(always)]
-fn decode_snapshot_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_snapshot_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<8, 8, 0>,
+    state: &mut rt::ModuleState<8, 8, 0>,
     out: &mut Snapshot,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(2)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
@@ -603,19 +604,19 @@ fn decode_snapshot_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Order {
+impl DecodeSegment for Order {
     type State = State;
     type Out = Order;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Order,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let saved = state.save_words::<1, 7>();
             let end = decode_order_fields::<K, Warm>(c, map, state, out, x);
@@ -634,13 +635,13 @@ impl Segment for Order {
     }
 }
 #[inline(always)]
-fn decode_order_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_order_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<8, 8, 0>,
+    state: &mut rt::ModuleState<8, 8, 0>,
     out: &mut Order,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
@@ -707,19 +708,19 @@ fn decode_order_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Trade {
+impl DecodeSegment for Trade {
     type State = State;
     type Out = Trade;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Trade,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<1, 7>() {
             let saved = state.save_words::<1, 7>();
             let end = decode_trade_fields::<K, Warm>(c, map, state, out, x);
@@ -738,13 +739,13 @@ impl Segment for Trade {
     }
 }
 #[inline(always)]
-fn decode_trade_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_trade_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<8, 8, 0>,
+    state: &mut rt::ModuleState<8, 8, 0>,
     out: &mut Trade,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.begin_arena();
     x.unused_map_bits(map & 0x7fffffffffffffe);
@@ -822,36 +823,36 @@ fn decode_trade_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for SnapshotMdEntriesOrders {
+impl EncodeSegment for SnapshotMdEntriesOrders {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         o.signed(m.order_qty as u64)?;
         Some(o)
     }
 }
-impl Outgoing for SnapshotMdEntries {
+impl EncodeSegment for SnapshotMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         o.ascii(m.md_entry_type, false, arena, x)?;
@@ -879,18 +880,18 @@ impl Outgoing for SnapshotMdEntries {
         Some(o)
     }
 }
-impl Outgoing for Snapshot {
+impl EncodeSegment for Snapshot {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 6>();
         let end = encode_snapshot_fields(self, o, state, x);
         if end.is_none() {
@@ -901,12 +902,12 @@ impl Outgoing for Snapshot {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_snapshot_fields<'o, K: Kernel>(
+fn encode_snapshot_fields<'o, K: CpuKernel>(
     m: &Snapshot,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(2)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -958,18 +959,18 @@ fn encode_snapshot_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Order {
+impl EncodeSegment for Order {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<1, 7>();
         let end = encode_order_fields(self, o, state, x);
         if end.is_none() {
@@ -980,12 +981,12 @@ impl Outgoing for Order {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_order_fields<'o, K: Kernel>(
+fn encode_order_fields<'o, K: CpuKernel>(
     m: &Order,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(1);
@@ -1041,18 +1042,18 @@ fn encode_order_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Trade {
+impl EncodeSegment for Trade {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<1, 7>();
         let end = encode_trade_fields(self, o, state, x);
         if end.is_none() {
@@ -1063,12 +1064,12 @@ impl Outgoing for Trade {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_trade_fields<'o, K: Kernel>(
+fn encode_trade_fields<'o, K: CpuKernel>(
     m: &Trade,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(2);
@@ -1127,12 +1128,12 @@ fn encode_trade_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::Snapshot(message) => o.encode(message, &[], state, x),
         Message::Order(message) => o.encode(message, &[], state, x),
@@ -1612,12 +1613,12 @@ impl rt::Templates for Templates {
         State::new(2)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -1648,12 +1649,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

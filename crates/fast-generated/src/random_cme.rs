@@ -3,14 +3,15 @@
 // Signature of the template set: bf9ae8cd5fa2c08653bef37c4258f2ef373946da5197b6d2621a25baddef1a61
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/random-cme.xml -o crates/fast-generated/src/random_cme.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -389,23 +390,23 @@ impl std::fmt::Debug for MarketData {
             .finish()
     }
 }
-const SLOT_MD_UPDATE_ACTION: Slot = Slot::new(0, 0);
-const SLOT_MD_ENTRY_TYPE: Slot = Slot::new(1, 1).with_text(0);
-const SLOT_SECURITY_ID: Slot = Slot::new(2, 2);
-const SLOT_RPT_SEQ: Slot = Slot::new(3, 3);
-const SLOT_MD_ENTRY_PX_MANTISSA: Slot = Slot::new(4, 4);
-const SLOT_MD_ENTRY_TIME: Slot = Slot::new(5, 5);
-const SLOT_MD_ENTRY_SIZE: Slot = Slot::new(6, 6);
-const SLOT_NUMBER_OF_ORDERS: Slot = Slot::new(7, 7);
-const SLOT_NET_CHG_PREV_DAY_MANTISSA: Slot = Slot::new(8, 8);
-type State = rt::State<9, 9, 0>;
+const SLOT_MD_UPDATE_ACTION: StateSlot = StateSlot::new(0, 0);
+const SLOT_MD_ENTRY_TYPE: StateSlot = StateSlot::new(1, 1).with_text(0);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_RPT_SEQ: StateSlot = StateSlot::new(3, 3);
+const SLOT_MD_ENTRY_PX_MANTISSA: StateSlot = StateSlot::new(4, 4);
+const SLOT_MD_ENTRY_TIME: StateSlot = StateSlot::new(5, 5);
+const SLOT_MD_ENTRY_SIZE: StateSlot = StateSlot::new(6, 6);
+const SLOT_NUMBER_OF_ORDERS: StateSlot = StateSlot::new(7, 7);
+const SLOT_NET_CHG_PREV_DAY_MANTISSA: StateSlot = StateSlot::new(8, 8);
+type State = rt::ModuleState<9, 9, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -437,29 +438,29 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for MarketDataMdEntries {
+impl DecodeSegment for MarketDataMdEntries {
     type State = State;
     type Out = MarketDataMdEntries;
-    type Map<'b, K: Kernel> = ();
+    type Map<'b, K: CpuKernel> = ();
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         _: (),
         state: &mut State,
         out: &mut MarketDataMdEntries,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         decode_market_data_md_entries::<K, Unknown>(c, state, out, x)
     }
 }
 #[inline(always)]
-fn decode_market_data_md_entries<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_market_data_md_entries<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     state: &mut State,
     out: &mut MarketDataMdEntries,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     let map = c.map(x)?;
     x.unused_map_bits(map & 0x1fffffffffffe);
     let map = (map >> 32) as u32;
@@ -760,19 +761,19 @@ impl LaneSegment for MarketDataMdEntries {
         }
     }
 }
-impl Segment for MarketData {
+impl DecodeSegment for MarketData {
     type State = State;
     type Out = MarketData;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut MarketData,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 9>(is_fresh || x.forgets());
         let end = decode_market_data_fields(c, map, state, out, x, is_fresh);
@@ -783,14 +784,14 @@ impl Segment for MarketData {
     }
 }
 #[inline(always)]
-fn decode_market_data_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_market_data_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<9, 9, 0>,
+    state: &mut rt::ModuleState<9, 9, 0>,
     out: &mut MarketData,
-    x: &mut Context,
+    x: &mut CodingContext,
     is_fresh: bool,
-) -> Option<Cursor<'b, K>> {
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(1)?;
     let is_fresh = if x.obeys_reset() {
         state.reset_values();
@@ -835,18 +836,18 @@ fn decode_market_data_fields<'b, K: Kernel>(
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for MarketDataMdEntries {
+impl EncodeSegment for MarketDataMdEntries {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let m = self;
         let mut o = o;
         let mut map = 0u64;
@@ -990,18 +991,18 @@ impl Outgoing for MarketDataMdEntries {
         Some(o)
     }
 }
-impl Outgoing for MarketData {
+impl EncodeSegment for MarketData {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         let saved = state.save::<0, 9>();
         let end = encode_market_data_fields(self, o, state, x);
         if end.is_none() {
@@ -1012,12 +1013,12 @@ impl Outgoing for MarketData {
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_market_data_fields<'o, K: Kernel>(
+fn encode_market_data_fields<'o, K: CpuKernel>(
     m: &MarketData,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(1)?;
     let arena = &m.arena[..];
     let is_named = state.last_template() != Some(0);
@@ -1047,12 +1048,12 @@ fn encode_market_data_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::MarketData(message) => o.encode(message, &[], state, x),
     }
@@ -1411,12 +1412,12 @@ impl rt::Templates for Templates {
         State::new(1)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -1445,12 +1446,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

@@ -3,14 +3,15 @@
 // Signature of the template set: 93df57639d48e477555b10b2ca8081ae273d6019f4eb9d35c24b84d43286d380
 
 tickwire_fast::module_version!(
-    2,
+    3,
     "tickwire templates generate crates/exchange/templates/simple.xml -o crates/fast-generated/src/simple.rs"
 );
 #[allow(unused_imports)]
 use tickwire_fast::rt::{
-    self, Bits, Charset, Context, Cursor, Entries, EntryFacts, Fresh, Kernel, LaneKind,
-    LaneSegment, LaneValues, Outgoing, Output, Past, Reference, Segment, Slot,
-    TemplateFacts, Text, Unknown, Value, ValueKind, Visit, Warm, max,
+    self, Bits, Charset, CodingContext, CpuKernel, DecodeSegment, EncodeSegment, Entries,
+    EntryFacts, Fresh, InputCursor, Past, LaneKind, LaneSegment, LaneValues,
+    OutputCursor, Reference, StateSlot, TemplateFacts, Text, Unknown, Value, ValueKind,
+    Visit, Warm, max,
 };
 #[allow(unused_imports)]
 use tickwire_fast::{Decimal, Error, FieldValue, Record};
@@ -287,24 +288,24 @@ impl std::fmt::Debug for Done {
         f.debug_struct("Done").finish()
     }
 }
-const SLOT_SEQUENCE_NUMBER: Slot = Slot::new(0, 0);
-const SLOT_TIMESTAMP: Slot = Slot::new(1, 1);
-const SLOT_ORDER_ID: Slot = Slot::new(2, 2);
-const SLOT_VOLUME: Slot = Slot::new(3, 3);
-const SLOT_PRICE: Slot = Slot::new(4, 4);
-const SLOT_EXCHANGE_ID: Slot = Slot::new(5, 5);
-const SLOT_SECURITY_ID: Slot = Slot::new(6, 6);
-const SLOT_SECURITY_TYPE: Slot = Slot::new(7, 7);
-const SLOT_SESSION_ID: Slot = Slot::new(8, 8);
-const SLOT_SIDE: Slot = Slot::new(9, 9);
-type State = rt::State<10, 10, 0>;
+const SLOT_SEQUENCE_NUMBER: StateSlot = StateSlot::new(0, 0);
+const SLOT_TIMESTAMP: StateSlot = StateSlot::new(1, 1);
+const SLOT_ORDER_ID: StateSlot = StateSlot::new(2, 2);
+const SLOT_VOLUME: StateSlot = StateSlot::new(3, 3);
+const SLOT_PRICE: StateSlot = StateSlot::new(4, 4);
+const SLOT_EXCHANGE_ID: StateSlot = StateSlot::new(5, 5);
+const SLOT_SECURITY_ID: StateSlot = StateSlot::new(6, 6);
+const SLOT_SECURITY_TYPE: StateSlot = StateSlot::new(7, 7);
+const SLOT_SESSION_ID: StateSlot = StateSlot::new(8, 8);
+const SLOT_SIDE: StateSlot = StateSlot::new(9, 9);
+type State = rt::ModuleState<10, 10, 0>;
 #[inline(always)]
-fn decode_message<'b, 'm, K: Kernel>(
-    c: Cursor<'b, K>,
+fn decode_message<'b, 'm, K: CpuKernel>(
+    c: InputCursor<'b, K>,
     state: &mut State,
     messages: &'m mut Messages,
-    x: &mut Context,
-) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+    x: &mut CodingContext,
+) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
     let mut at = c.portable();
     let Some(map) = at.first_map(x) else { return Err(messages) };
     let is_named = map >> 63 != 0;
@@ -396,19 +397,19 @@ fn decode_message<'b, 'm, K: Kernel>(
         }
     }
 }
-impl Segment for Quote {
+impl DecodeSegment for Quote {
     type State = State;
     type Out = Quote;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Quote,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 9>() {
             let saved = state.save_words::<0, 9>();
             let end = decode_quote_fields::<K, Warm>(c, map, state, out, x);
@@ -427,13 +428,13 @@ impl Segment for Quote {
     }
 }
 #[inline(always)]
-fn decode_quote_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_quote_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::ModuleState<10, 10, 0>,
     out: &mut Quote,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x3ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -559,19 +560,19 @@ fn decode_quote_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for New {
+impl DecodeSegment for New {
     type State = State;
     type Out = New;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut New,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_new_fields::<K, Warm>(c, map, state, out, x);
@@ -590,13 +591,13 @@ impl Segment for New {
     }
 }
 #[inline(always)]
-fn decode_new_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_new_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::ModuleState<10, 10, 0>,
     out: &mut New,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -742,19 +743,19 @@ fn decode_new_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Change {
+impl DecodeSegment for Change {
     type State = State;
     type Out = Change;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Change,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_change_fields::<K, Warm>(c, map, state, out, x);
@@ -773,13 +774,13 @@ impl Segment for Change {
     }
 }
 #[inline(always)]
-fn decode_change_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_change_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::ModuleState<10, 10, 0>,
     out: &mut Change,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x1ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -925,19 +926,19 @@ fn decode_change_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Remove {
+impl DecodeSegment for Remove {
     type State = State;
     type Out = Remove;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Remove,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         if K::HAS_FORMS && state.is_warm::<0, 10>() {
             let saved = state.save_words::<0, 10>();
             let end = decode_remove_fields::<K, Warm>(c, map, state, out, x);
@@ -956,13 +957,13 @@ impl Segment for Remove {
     }
 }
 #[inline(always)]
-fn decode_remove_fields<'b, K: Kernel, P: Past>(
-    mut c: Cursor<'b, K>,
+fn decode_remove_fields<'b, K: CpuKernel, P: Past>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::ModuleState<10, 10, 0>,
     out: &mut Remove,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffe);
     let map = (map >> 32) as u32;
@@ -1094,19 +1095,19 @@ fn decode_remove_fields<'b, K: Kernel, P: Past>(
     x.end_message()?;
     Some(c)
 }
-impl Segment for Done {
+impl DecodeSegment for Done {
     type State = State;
     type Out = Done;
-    type Map<'b, K: Kernel> = u64;
+    type Map<'b, K: CpuKernel> = u64;
     #[allow(unused_mut, unused_variables)]
     #[inline(always)]
-    fn decode<'b, K: Kernel>(
-        c: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        c: InputCursor<'b, K>,
         map: u64,
         state: &mut State,
         out: &mut Done,
-        x: &mut Context,
-    ) -> Option<Cursor<'b, K>> {
+        x: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>> {
         let is_fresh = state.take_fresh();
         let saved = state.save_unless::<0, 0>(is_fresh);
         let end = decode_done_fields(c, map, state, out, x);
@@ -1118,42 +1119,42 @@ impl Segment for Done {
 }
 #[allow(unused_mut, unused_variables)]
 #[inline(always)]
-fn decode_done_fields<'b, K: Kernel>(
-    mut c: Cursor<'b, K>,
+fn decode_done_fields<'b, K: CpuKernel>(
+    mut c: InputCursor<'b, K>,
     map: u64,
-    state: &mut rt::State<10, 10, 0>,
+    state: &mut rt::ModuleState<10, 10, 0>,
     out: &mut Done,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     x.begin_message(0)?;
     x.unused_map_bits(map & 0x7ffffffffffffffe);
     x.check_end(&c)?;
     x.end_message()?;
     Some(c)
 }
-impl Outgoing for Quote {
+impl EncodeSegment for Quote {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_quote_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_quote_fields<'o, K: Kernel>(
+fn encode_quote_fields<'o, K: CpuKernel>(
     m: &Quote,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(63)?;
     let arena: &[u8] = &[];
@@ -1218,29 +1219,29 @@ fn encode_quote_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for New {
+impl EncodeSegment for New {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_new_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_new_fields<'o, K: Kernel>(
+fn encode_new_fields<'o, K: CpuKernel>(
     m: &New,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(68)?;
     let arena: &[u8] = &[];
@@ -1311,29 +1312,29 @@ fn encode_new_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Change {
+impl EncodeSegment for Change {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_change_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_change_fields<'o, K: Kernel>(
+fn encode_change_fields<'o, K: CpuKernel>(
     m: &Change,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(68)?;
     let arena: &[u8] = &[];
@@ -1404,29 +1405,29 @@ fn encode_change_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Remove {
+impl EncodeSegment for Remove {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_remove_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_remove_fields<'o, K: Kernel>(
+fn encode_remove_fields<'o, K: CpuKernel>(
     m: &Remove,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(58)?;
     let arena: &[u8] = &[];
@@ -1484,29 +1485,29 @@ fn encode_remove_fields<'o, K: Kernel>(
     o.end_first(map_at, first);
     Some(o)
 }
-impl Outgoing for Done {
+impl EncodeSegment for Done {
     type State = State;
-    type Context = Context;
+    type Context = CodingContext;
     #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        o: Output<'o, K>,
+        o: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut State,
-        x: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        x: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_done_fields(self, o, state, x)
     }
 }
 #[allow(unused_variables, unused_mut, clippy::collapsible_if)]
 #[inline(always)]
-fn encode_done_fields<'o, K: Kernel>(
+fn encode_done_fields<'o, K: CpuKernel>(
     m: &Done,
-    mut o: Output<'o, K>,
+    mut o: OutputCursor<'o, K>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     x.begin_message(0)?;
     o.expect_room(18)?;
     let arena: &[u8] = &[];
@@ -1523,12 +1524,12 @@ fn encode_done_fields<'o, K: Kernel>(
     Some(o)
 }
 #[inline]
-fn encode_message<'o, K: Kernel>(
-    o: Output<'o, K>,
+fn encode_message<'o, K: CpuKernel>(
+    o: OutputCursor<'o, K>,
     message: Message<'_>,
     state: &mut State,
-    x: &mut Context,
-) -> Option<Output<'o, K>> {
+    x: &mut CodingContext,
+) -> Option<OutputCursor<'o, K>> {
     match message {
         Message::Quote(message) => o.encode(message, &[], state, x),
         Message::New(message) => o.encode(message, &[], state, x),
@@ -1974,12 +1975,12 @@ impl rt::Templates for Templates {
         State::new(0)
     }
     #[inline(always)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut State,
         messages: &'m mut Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Message<'m>), &'m mut Messages> {
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Message<'m>), &'m mut Messages> {
         decode_message(cursor, state, messages, context)
     }
     #[inline]
@@ -2012,12 +2013,12 @@ impl rt::Templates for Templates {
         }
     }
     #[inline]
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Message<'_>,
         state: &mut State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>> {
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>> {
         encode_message(out, message, state, context)
     }
 }

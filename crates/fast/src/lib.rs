@@ -83,8 +83,8 @@ pub use column_block::{BlockText, ColumnBlock};
 #[doc(hidden)]
 pub use decoder::EngineUnderTest;
 pub use decoder::{
-    Decoded, Decoder, DecoderOptions, Engine, MapBit, MissingBytes, PacketMessages, PreviousValue,
-    ResetPolicy, Step, TierUp, TraceEvent, TracedField, TracedPart, Visitor,
+    Decoded, Decoder, DecoderOptions, Engine, MapBit, MessageVisitor, MissingBytes, PacketMessages,
+    PreviousValue, ResetPolicy, Step, TierUp, TraceEvent, TracedField, TracedPart,
 };
 pub use encoder::{Encoder, EncoderOptions, PacketEncoder};
 pub use error::{Description, Error, ErrorKind};
@@ -92,8 +92,8 @@ pub use limits::Limits;
 pub use message::{Entries, FieldHandle, FieldValue, Message, Record};
 pub use message_decoder::MessageDecoder;
 pub use program::{
-    CompileError, CompileOptions, FieldLayout, FieldRef, Program, Segment, SegmentRef, Storage,
-    TemplateLayout,
+    CompileError, CompileOptions, FieldLayout, FieldRef, Program, SegmentLayout, SegmentRef,
+    Storage, TemplateLayout,
 };
 pub use rt::Packet;
 pub use slot::{

@@ -4,7 +4,7 @@
 //! into it does not allocate once both are large enough. A [`Record`] is a view of a segment: the
 //! template's fields, a group, or one entry of a sequence.
 
-use crate::decoder::Visitor;
+use crate::decoder::MessageVisitor;
 use crate::dictionary::{INLINE_MAX, OUTSIDE, Word, inline_word};
 use crate::error::ErrorKind;
 use crate::program::{
@@ -196,7 +196,7 @@ impl Message {
     }
 
     /// Passes the message to a visitor.
-    pub(crate) fn show(&self, visitor: &mut impl Visitor) {
+    pub(crate) fn show(&self, visitor: &mut impl MessageVisitor) {
         let template = &self.program.templates()[self.template as usize];
         visitor.begin_message(template);
         self.root().show(visitor);
@@ -356,7 +356,7 @@ impl<'m> Record<'m> {
     }
 
     /// Passes the fields of the record to a visitor.
-    fn show(&self, visitor: &mut impl Visitor) {
+    fn show(&self, visitor: &mut impl MessageVisitor) {
         let hides_constants = !self.program().shows_constants;
         let mut reader = RecordReader::new(*self);
         let views = self.program().views_of(self.segment);

@@ -3,13 +3,13 @@
 mod support;
 
 use support::{CORPORA, ENGINES, packets};
-use tickwire_fast::{Decoder, FieldLayout, FieldValue, Visitor};
+use tickwire_fast::{Decoder, FieldLayout, FieldValue, MessageVisitor};
 
 /// Sums the values, so that the compiler cannot remove the visits.
 #[derive(Default)]
 struct Sum(u64);
 
-impl Visitor for Sum {
+impl MessageVisitor for Sum {
     fn field(&mut self, _field: &FieldLayout, value: FieldValue<'_>) {
         self.0 = self.0.wrapping_add(match value {
             FieldValue::UInt(value) => value,

@@ -10,7 +10,8 @@ use support::random;
 use support::{Absent, CORPORA, ENGINES, packets, record_json};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error,
-    FieldLayout, FieldValue, MessageBuilder, Program, ResetPolicy, Step, TemplateLayout, Visitor,
+    FieldLayout, FieldValue, MessageBuilder, MessageVisitor, Program, ResetPolicy, Step,
+    TemplateLayout,
 };
 use tickwire_testing::Choices;
 
@@ -29,7 +30,7 @@ impl Observed {
     }
 }
 
-impl Visitor for Observed {
+impl MessageVisitor for Observed {
     fn begin_message(&mut self, template: &TemplateLayout) {
         self.note(format_args!("message {}\n", template.name));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tickwire_fast::{
     CompileOptions, Decoder, DecoderOptions, EngineUnderTest, ErrorKind, FieldLayout, FieldValue,
-    Limits, Program, Step, TemplateLayout, TemplateSet, Visitor,
+    Limits, MessageVisitor, Program, Step, TemplateLayout, TemplateSet,
 };
 
 fn program(xml: &str, fields: Option<&[&str]>) -> Arc<Program> {
@@ -20,7 +20,7 @@ fn decoder(program: &Arc<Program>, limits: Limits) -> Decoder {
 /// A visitor that keeps nothing.
 struct Nobody;
 
-impl Visitor for Nobody {}
+impl MessageVisitor for Nobody {}
 
 const SELF_REFERENCE: &str =
     r#"<templates><template name="T" id="1"><templateRef/></template></templates>"#;
@@ -97,7 +97,7 @@ fn a_stream_is_not_waited_for_beyond_its_limit() {
 #[derive(Default)]
 struct Log(Vec<String>);
 
-impl Visitor for Log {
+impl MessageVisitor for Log {
     fn begin_message(&mut self, template: &TemplateLayout) {
         self.0.push(format!("message {}", template.name));
     }

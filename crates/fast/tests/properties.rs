@@ -11,8 +11,8 @@ use support::{Absent, record_json, value_json};
 use tickwire_fast::template::{Instruction, OperatorKind, Operators};
 use tickwire_fast::{
     CompileOptions, Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, Error,
-    ErrorKind, FieldLayout, FieldValue, Message, MessageBuilder, Program, ResetPolicy, SegmentRef,
-    Step, Storage, TemplateLayout, TemplateSet, Visitor,
+    ErrorKind, FieldLayout, FieldValue, Message, MessageBuilder, MessageVisitor, Program,
+    ResetPolicy, SegmentRef, Step, Storage, TemplateLayout, TemplateSet,
 };
 use tickwire_testing::Choices;
 
@@ -157,7 +157,7 @@ impl Collector {
     }
 }
 
-impl Visitor for Collector {
+impl MessageVisitor for Collector {
     fn begin_message(&mut self, template: &TemplateLayout) {
         let name = if self.open.is_empty() { &*template.name.local } else { "#dyn" };
         self.begin(name);

@@ -18,7 +18,7 @@ use crate::config::{
     Instrument, KeyField, Lines, Login, Recovery, Replay, SeqNumSource, Settings,
 };
 use crate::error::Errors;
-use crate::read::{Findings, Item, Table};
+use crate::read::{ConfigFindings, Item, Table};
 use crate::suggest::did_you_mean;
 
 /// Longest feed file in bytes.
@@ -107,7 +107,7 @@ impl FeedConfig {
     }
 
     fn parse_where(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Self, Errors> {
-        let mut findings = Findings::new(text);
+        let mut findings = ConfigFindings::new(text);
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         for error in &syntax_errors {
             let offset = error.span().map_or(0, |span| span.start);
@@ -128,7 +128,7 @@ impl FeedConfig {
     }
 }
 
-fn feed(root: &Table<'_, '_>, findings: &mut Findings<'_>) -> FeedConfig {
+fn feed(root: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> FeedConfig {
     let known: Vec<&str> = SETTINGS.into_iter().chain(["description", "channels"]).collect();
     root.refuse_unknown(&known, findings);
     let description = root.get("description", findings).and_then(|item| item.line(findings));
@@ -138,7 +138,7 @@ fn feed(root: &Table<'_, '_>, findings: &mut Findings<'_>) -> FeedConfig {
     FeedConfig { description, defaults, channels, dir: PathBuf::new() }
 }
 
-fn channels_of(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Channel> {
+fn channels_of(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<Channel> {
     let items = table.items(findings);
     if items.is_empty() {
         findings.error_at(&table.path, "the table has no channel".to_owned());
@@ -158,7 +158,7 @@ fn channels_of(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Channe
     items.into_iter().take(CHANNELS_MAX).filter_map(channel).collect()
 }
 
-fn channel(name: String, table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Channel {
+fn channel(name: String, table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Channel {
     let own = ["description", "lines", "snapshots", "definitions", "replay", "instruments"];
     let known: Vec<&str> = SETTINGS.into_iter().chain(own).collect();
     table.refuse_unknown(&known, findings);
@@ -177,12 +177,12 @@ fn channel(name: String, table: &Table<'_, '_>, findings: &mut Findings<'_>) -> 
 fn sub_table<'d, 'i>(
     table: &Table<'d, 'i>,
     key: &str,
-    findings: &mut Findings<'_>,
+    findings: &mut ConfigFindings<'_>,
 ) -> Option<Table<'d, 'i>> {
     table.get(key, findings)?.table(findings)
 }
 
-fn lines(table: &Table<'_, '_>, key: &str, findings: &mut Findings<'_>) -> Lines {
+fn lines(table: &Table<'_, '_>, key: &str, findings: &mut ConfigFindings<'_>) -> Lines {
     let Some(table) = sub_table(table, key, findings) else { return Lines::default() };
     table.refuse_unknown(&["a", "b"], findings);
     if !table.has("a") && !table.has("b") {
@@ -192,10 +192,10 @@ fn lines(table: &Table<'_, '_>, key: &str, findings: &mut Findings<'_>) -> Lines
     Lines { a: line("a"), b: line("b") }
 }
 
-fn address(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Option<Address> {
+fn address(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<Address> {
     table.refuse_unknown(&["group", "port", "source", "interface", "capture"], findings);
     let capture = table.get("capture", findings);
-    let ip = |key, findings: &mut Findings<'_>| -> Option<Ipv4Addr> {
+    let ip = |key, findings: &mut ConfigFindings<'_>| -> Option<Ipv4Addr> {
         table.get(key, findings)?.parsed("an IPv4 address", findings)
     };
     let source = ip("source", findings);
@@ -214,7 +214,7 @@ fn address(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Option<Address
     Some(Address::Group { group: group?, port: port?, source, interface })
 }
 
-fn replay(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Replay {
+fn replay(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Replay {
     let known = [
         "addresses",
         "user",
@@ -257,7 +257,7 @@ fn replay(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Replay {
     Replay { addresses, login, requests_max, messages_max, timeout }
 }
 
-fn instruments(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Instrument> {
+fn instruments(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<Instrument> {
     let items = table.get("instruments", findings);
     let items = items.and_then(|item| item.elements(INSTRUMENTS_MAX, findings));
     let instrument = |item: Item<'_, '_>| {
@@ -283,7 +283,7 @@ fn instruments(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Vec<Instru
     items.into_iter().flatten().filter_map(instrument).collect()
 }
 
-fn settings(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Settings {
+fn settings(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Settings {
     let templates = table.get("templates", findings);
     let reset = table.get("reset", findings);
     let seq_num = table.get("seq_num", findings);
@@ -303,7 +303,7 @@ fn settings(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Settings {
 }
 
 /// Reads one file, or an array of files that form one set.
-fn template_files(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Vec<PathBuf> {
+fn template_files(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Vec<PathBuf> {
     let items = match item.is_array() {
         true => item.elements(TEMPLATE_FILES_MAX, findings).unwrap_or_default(),
         false => return item.line(findings).map(PathBuf::from).into_iter().collect(),
@@ -314,7 +314,7 @@ fn template_files(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Vec<PathB
     items.iter().filter_map(|item| item.line(findings)).map(PathBuf::from).collect()
 }
 
-fn framing(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Option<FramingText> {
+fn framing(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<FramingText> {
     let text = item.text(findings)?;
     FramingText::from_str(text)
         .map_err(|error| {
@@ -330,7 +330,7 @@ fn framing(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Option<FramingTe
         .ok()
 }
 
-fn seq_num_source(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Option<SeqNumSource> {
+fn seq_num_source(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<SeqNumSource> {
     if item.is_number() {
         let tag = item.number(1..=u32::MAX, findings)?;
         return Some(SeqNumSource::Field(tag.to_string()));
@@ -347,12 +347,12 @@ fn duration(
     key: &str,
     min: Duration,
     max: Duration,
-    findings: &mut Findings<'_>,
+    findings: &mut ConfigFindings<'_>,
 ) -> Option<Duration> {
     table.get(key, findings)?.duration(min..=max, findings)
 }
 
-fn arbitration(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Arbitration {
+fn arbitration(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Arbitration {
     let known = ["hold", "skew", "heartbeat", "held", "single_line_hold", "keep_numbering"];
     table.refuse_unknown(&known, findings);
     let held = table.get("held", findings);
@@ -367,7 +367,7 @@ fn arbitration(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Arbitratio
     }
 }
 
-fn recovery(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Recovery {
+fn recovery(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Recovery {
     let known =
         ["continuity", "natural_refresh", "silence", "updates_held_max", "updates_held_total_max"];
     table.refuse_unknown(&known, findings);
@@ -388,7 +388,7 @@ fn recovery(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Recovery {
     }
 }
 
-fn books(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Books {
+fn books(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Books {
     let known = ["by", "depth", "kinds", "key", "checks", "starts_empty", "instruments_max"];
     table.refuse_unknown(&known, findings);
     let instruments_max = table.get("instruments_max", findings);
@@ -415,7 +415,7 @@ fn books(table: &Table<'_, '_>, findings: &mut Findings<'_>) -> Books {
     }
 }
 
-fn key_field(item: &Item<'_, '_>, findings: &mut Findings<'_>) -> Option<KeyField> {
+fn key_field(item: &Item<'_, '_>, findings: &mut ConfigFindings<'_>) -> Option<KeyField> {
     match item.is_number() {
         true => item.number(1..=u32::MAX, findings).map(KeyField::Tag),
         false => item.line(findings).map(KeyField::Name),

@@ -12,14 +12,14 @@ use crate::error::ConfigError;
 use crate::suggest::did_you_mean;
 
 /// Errors and positions so far.
-pub(crate) struct Findings<'t> {
+pub(crate) struct ConfigFindings<'t> {
     text: &'t str,
     errors: Vec<ConfigError>,
     /// Byte offsets of values by path, such as `channels.x.lines.a`.
     places: HashMap<String, usize>,
 }
 
-impl<'t> Findings<'t> {
+impl<'t> ConfigFindings<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         Self { text, errors: Vec::new(), places: HashMap::new() }
     }
@@ -85,14 +85,17 @@ impl<'d, 'i> Table<'d, 'i> {
     }
 
     /// Returns the value of a key.
-    pub(crate) fn get(&self, key: &str, findings: &mut Findings<'_>) -> Option<Item<'d, 'i>> {
+    pub(crate) fn get(&self, key: &str, findings: &mut ConfigFindings<'_>) -> Option<Item<'d, 'i>> {
         let item = self.item(key, self.table.get(key)?);
         findings.places.insert(item.path.clone(), item.offset);
         Some(item)
     }
 
     /// Returns all keys with their values in the order of the file, and the offsets of the keys.
-    pub(crate) fn items(&self, findings: &mut Findings<'_>) -> Vec<(String, usize, Item<'d, 'i>)> {
+    pub(crate) fn items(
+        &self,
+        findings: &mut ConfigFindings<'_>,
+    ) -> Vec<(String, usize, Item<'d, 'i>)> {
         let mut items: Vec<_> = self
             .table
             .iter()
@@ -110,7 +113,7 @@ impl<'d, 'i> Table<'d, 'i> {
     }
 
     /// Records an error for each key that is not in `known`.
-    pub(crate) fn refuse_unknown(&self, known: &[&str], findings: &mut Findings<'_>) {
+    pub(crate) fn refuse_unknown(&self, known: &[&str], findings: &mut ConfigFindings<'_>) {
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let name = key.get_ref();
             let hint = match did_you_mean(name, known.iter().copied()) {
@@ -123,21 +126,21 @@ impl<'d, 'i> Table<'d, 'i> {
 }
 
 impl<'d, 'i> Item<'d, 'i> {
-    fn refuse<T>(&self, expected: &str, findings: &mut Findings<'_>) -> Option<T> {
+    fn refuse<T>(&self, expected: &str, findings: &mut ConfigFindings<'_>) -> Option<T> {
         let key = self.path.rsplit('.').next().unwrap_or_default();
         let found = self.value.type_str();
         findings.error(self.offset, format!("`{key}` must be {expected}, not {found}"));
         None
     }
 
-    pub(crate) fn table(&self, findings: &mut Findings<'_>) -> Option<Table<'d, 'i>> {
+    pub(crate) fn table(&self, findings: &mut ConfigFindings<'_>) -> Option<Table<'d, 'i>> {
         match self.value.as_table() {
             Some(table) => Some(Table { table, path: self.path.clone() }),
             None => self.refuse("a table", findings),
         }
     }
 
-    pub(crate) fn text(&self, findings: &mut Findings<'_>) -> Option<&'d str> {
+    pub(crate) fn text(&self, findings: &mut ConfigFindings<'_>) -> Option<&'d str> {
         match self.value.as_str() {
             Some(text) => Some(text),
             None => self.refuse("a string", findings),
@@ -145,7 +148,7 @@ impl<'d, 'i> Item<'d, 'i> {
     }
 
     /// Reads a string that is neither empty nor of several lines.
-    pub(crate) fn line(&self, findings: &mut Findings<'_>) -> Option<String> {
+    pub(crate) fn line(&self, findings: &mut ConfigFindings<'_>) -> Option<String> {
         let text = self.text(findings)?;
         if text.is_empty() || text.contains(char::is_control) {
             let message = "must be one line of text, not empty".to_owned();
@@ -155,14 +158,14 @@ impl<'d, 'i> Item<'d, 'i> {
         Some(text.to_owned())
     }
 
-    pub(crate) fn boolean(&self, findings: &mut Findings<'_>) -> Option<bool> {
+    pub(crate) fn boolean(&self, findings: &mut ConfigFindings<'_>) -> Option<bool> {
         self.value.as_bool().or_else(|| self.refuse("true or false", findings))
     }
 
     pub(crate) fn number<T>(
         &self,
         range: RangeInclusive<T>,
-        findings: &mut Findings<'_>,
+        findings: &mut ConfigFindings<'_>,
     ) -> Option<T>
     where
         T: TryFrom<u64> + PartialOrd + std::fmt::Display,
@@ -180,7 +183,11 @@ impl<'d, 'i> Item<'d, 'i> {
     }
 
     /// Reads a string and parses it as another type; `form` describes that type.
-    pub(crate) fn parsed<T: FromStr>(&self, form: &str, findings: &mut Findings<'_>) -> Option<T> {
+    pub(crate) fn parsed<T: FromStr>(
+        &self,
+        form: &str,
+        findings: &mut ConfigFindings<'_>,
+    ) -> Option<T> {
         let text = self.text(findings)?;
         text.parse().ok().or_else(|| {
             findings.error(self.offset, format!("`{text}` is not {form}"));
@@ -193,7 +200,7 @@ impl<'d, 'i> Item<'d, 'i> {
         &self,
         words: &[T],
         name: impl Fn(T) -> &'static str,
-        findings: &mut Findings<'_>,
+        findings: &mut ConfigFindings<'_>,
     ) -> Option<T> {
         let text = self.text(findings)?;
         words.iter().copied().find(|&word| name(word) == text).or_else(|| {
@@ -209,7 +216,7 @@ impl<'d, 'i> Item<'d, 'i> {
     pub(crate) fn duration(
         &self,
         range: RangeInclusive<Duration>,
-        findings: &mut Findings<'_>,
+        findings: &mut ConfigFindings<'_>,
     ) -> Option<Duration> {
         let text = match self.value.as_str() {
             Some(text) => text,
@@ -234,7 +241,7 @@ impl<'d, 'i> Item<'d, 'i> {
     pub(crate) fn elements(
         &self,
         len_max: usize,
-        findings: &mut Findings<'_>,
+        findings: &mut ConfigFindings<'_>,
     ) -> Option<Vec<Item<'d, 'i>>> {
         let Some(array) = self.value.as_array() else { return self.refuse("an array", findings) };
         if array.len() > len_max {

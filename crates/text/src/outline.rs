@@ -5,18 +5,20 @@
 //! the model, so both are walked in parallel.
 
 use std::collections::HashMap;
-use tickwire_fast::template::{Field, Group, Instruction, Sequence};
+use tickwire_fast::template::{
+    FieldInstruction, GroupInstruction, Instruction, SequenceInstruction,
+};
 use tickwire_fast::{FieldHandle, FieldRef, Program, SegmentRef, Storage};
 
 /// The instruction from which a field was compiled.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'p> {
     /// A scalar field.
-    Field(&'p Field),
+    Field(&'p FieldInstruction),
     /// A group.
-    Group(&'p Group),
+    Group(&'p GroupInstruction),
     /// A sequence.
-    Sequence(&'p Sequence),
+    Sequence(&'p SequenceInstruction),
     /// A dynamic template reference.
     Dynamic,
 }

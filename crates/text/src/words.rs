@@ -2,7 +2,7 @@
 
 use tickwire_fast::Decimal;
 use tickwire_fast::template::{
-    Dictionary, EntryKey, FieldType, Operator, OperatorKind, Part, Value,
+    DictionaryScope, EntryKey, EntryPart, FieldType, Operator, OperatorKind, Value,
 };
 
 /// Returns the type of a field.
@@ -54,17 +54,17 @@ pub fn bytes(bytes: &[u8]) -> String {
 /// Returns a dictionary entry: the dictionary and the key.
 pub fn entry(entry: &EntryKey) -> String {
     let dictionary = match &entry.dictionary {
-        Dictionary::Global => "global".to_owned(),
-        Dictionary::Template(name) => format!("template {name}"),
-        Dictionary::Type(Some(name)) => format!("type {name}"),
-        Dictionary::Type(None) => "type any".to_owned(),
-        Dictionary::Named(name) => format!("\"{name}\""),
+        DictionaryScope::Global => "global".to_owned(),
+        DictionaryScope::Template(name) => format!("template {name}"),
+        DictionaryScope::Type(Some(name)) => format!("type {name}"),
+        DictionaryScope::Type(None) => "type any".to_owned(),
+        DictionaryScope::Named(name) => format!("\"{name}\""),
     };
     let part = match entry.part {
-        Part::Whole => "",
-        Part::Exponent => ".exponent",
-        Part::Mantissa => ".mantissa",
-        Part::Length => ".length",
+        EntryPart::Whole => "",
+        EntryPart::Exponent => ".exponent",
+        EntryPart::Mantissa => ".mantissa",
+        EntryPart::Length => ".length",
     };
     format!("{dictionary}: {}{part}", entry.key)
 }

@@ -1,6 +1,8 @@
 //! A message as a list of events, to compare the results of different ways to decode it.
 
-use tickwire_fast::{Decimal, FieldLayout, FieldValue, Message, Record, TemplateLayout, Visitor};
+use tickwire_fast::{
+    Decimal, FieldLayout, FieldValue, Message, MessageVisitor, Record, TemplateLayout,
+};
 
 /// A scalar that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +81,7 @@ fn scalar(value: FieldValue<'_>) -> Scalar {
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(pub(crate) Vec<Event>);
 
-impl Visitor for Recorder {
+impl MessageVisitor for Recorder {
     fn begin_message(&mut self, template: &TemplateLayout) {
         self.0.push(Event::Message(template.name.local.to_string()));
     }

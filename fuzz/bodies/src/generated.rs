@@ -8,7 +8,7 @@ use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Error, Message,
     MessageBuilder, Program, ResetPolicy, Step, TemplateSet,
 };
-use tickwire_fast_codegen_check::{Engine, Make, make, record_text};
+use tickwire_fast_codegen_check::{Make, ModuleEngine, make, record_text};
 use tickwire_fast_generated as committed;
 
 /// Modules of the template sets that all targets use; this target uses only a part of their items.
@@ -142,16 +142,16 @@ type Outcome = Result<(String, usize), Error>;
 struct Pair {
     program: Arc<Program>,
     decoder: Decoder,
-    generated_decoder: Box<dyn Engine>,
+    generated_decoder: Box<dyn ModuleEngine>,
     /// The same decoder with vectors for everything that they support.
-    wide_decoder: Box<dyn Engine>,
+    wide_decoder: Box<dyn ModuleEngine>,
     /// Encode the decoded messages.
     again: Encoder,
-    generated_again: Box<dyn Engine>,
+    generated_again: Box<dyn ModuleEngine>,
     /// Encode the built messages: separate, because the packets to a decoder are changed on the
     /// way.
     encoder: Encoder,
-    generated_encoder: Box<dyn Engine>,
+    generated_encoder: Box<dyn ModuleEngine>,
     builder: MessageBuilder,
 }
 
@@ -190,7 +190,7 @@ impl Pair {
         self.engines().into_iter().for_each(|engine| engine.begin_packet());
     }
 
-    fn engines(&mut self) -> [&mut dyn Engine; 4] {
+    fn engines(&mut self) -> [&mut dyn ModuleEngine; 4] {
         [
             &mut *self.generated_decoder,
             &mut *self.wide_decoder,
@@ -275,7 +275,12 @@ impl Pair {
 }
 
 /// Encodes a message with both encoders, and appends the bytes.
-fn encode(encoder: &mut Encoder, generated: &mut dyn Engine, message: &Message, out: &mut Vec<u8>) {
+fn encode(
+    encoder: &mut Encoder,
+    generated: &mut dyn ModuleEngine,
+    message: &Message,
+    out: &mut Vec<u8>,
+) {
     let from = out.len();
     let mut found = out.clone();
     let by_dynamic = encoder.encode(message, out);

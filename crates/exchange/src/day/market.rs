@@ -2,7 +2,7 @@
 
 use super::diff::{self, Step};
 use super::messages::{self, Clock, Entry};
-use super::security::{MarketEntry, Name, OrderChange, OrderTold, Security, TradingStatus};
+use super::security::{MarketEntry, OrderChange, OrderTold, Security, SecurityName, TradingStatus};
 use super::truth::{DayTruth, Moment, TrueEvent};
 use super::{BookForm, BookKind, DayOptions, InstrumentKey};
 use crate::draft::Draft;
@@ -29,7 +29,7 @@ const SILENT_EVENTS_MAX: u32 = 20;
 #[derive(Debug)]
 pub(super) struct Market {
     pub(super) securities: Vec<Security>,
-    names: Vec<Arc<Name>>,
+    names: Vec<Arc<SecurityName>>,
     kinds: &'static [BookKind],
     random: Rng,
     order_id: u64,
@@ -367,10 +367,10 @@ impl Market {
     }
 }
 
-fn name(index: u32, key: InstrumentKey) -> Name {
+fn name(index: u32, key: InstrumentKey) -> SecurityName {
     let number = FIRST_ID + index * ID_STEP;
     match key {
-        InstrumentKey::SecurityId => Name {
+        InstrumentKey::SecurityId => SecurityName {
             text: number.to_string(),
             number,
             symbol: format!("FUT{index:04}").into(),
@@ -380,7 +380,7 @@ fn name(index: u32, key: InstrumentKey) -> Name {
             let symbol = format!("SHR{:03}", index / 2);
             let session = SESSIONS[index as usize % 2];
             let text = format!("{symbol}:{session}");
-            Name { text, number, symbol: symbol.into(), session }
+            SecurityName { text, number, symbol: symbol.into(), session }
         }
     }
 }

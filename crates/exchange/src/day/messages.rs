@@ -1,6 +1,6 @@
 //! Messages of a day as drafts of [`ALL`](super::templates::ALL).
 
-use super::security::{Name, Security};
+use super::security::{Security, SecurityName};
 use super::{BookKind, InstrumentKey};
 use crate::draft::{Draft, Value};
 use crate::fix;
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) action: u64,
     pub(super) entry_type: &'static str,
     /// `None` for an entry about a whole session or channel.
-    pub(super) name: Option<Arc<Name>>,
+    pub(super) name: Option<Arc<SecurityName>>,
     /// Session of an entry about a whole session.
     pub(super) session: Option<&'static str>,
     pub(super) rpt_seq: Option<u64>,
@@ -93,7 +93,7 @@ fn text(text: Option<&'static str>) -> Value {
 }
 
 /// Returns SecurityID, Symbol and TradingSessionID.
-fn key(name: &Name) -> [Value; 3] {
+fn key(name: &SecurityName) -> [Value; 3] {
     let symbol = Value::Name(name.symbol.clone());
     [Value::UInt(name.number.into()), symbol, Value::Text(name.session)]
 }
@@ -244,7 +244,7 @@ pub(super) fn snapshot_other(
 }
 
 /// Creates a SecurityStatus.
-pub(super) fn status(name: &Name, status: u32, clock: Clock) -> Draft {
+pub(super) fn status(name: &SecurityName, status: u32, clock: Clock) -> Draft {
     let mut fields = clock.header("f");
     fields.extend(key(name));
     fields.push(Value::UInt(status.into()));

@@ -86,7 +86,7 @@ type Orders = BTreeMap<i64, Vec<Order>>;
 
 /// The identification of an instrument.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct SecurityName {
     /// As handlers print it: SecurityID, or `SYMBOL:SESSION`.
     pub(super) text: String,
     pub(super) number: u32,
@@ -97,7 +97,7 @@ pub(super) struct Name {
 /// An instrument with its true book.
 #[derive(Clone, Debug)]
 pub(super) struct Security {
-    pub(super) name: Name,
+    pub(super) name: SecurityName,
     /// Levels per side that the feed publishes; `None` for all.
     pub(super) depth: Option<u32>,
     pub(super) exponent: i32,
@@ -128,7 +128,7 @@ const fn index(side: Side) -> usize {
 
 impl Security {
     pub(super) fn new(
-        name: Name,
+        name: SecurityName,
         depth: Option<u32>,
         has_order_counts: bool,
         random: &mut Rng,

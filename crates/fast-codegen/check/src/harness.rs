@@ -10,15 +10,15 @@ use tickwire_fast::{
 };
 
 /// A decoded message: its text (see [`record_text`](crate::record_text)) and its length in bytes.
-pub type Outcome = Result<(String, usize), Error>;
+pub type DecodedText = Result<(String, usize), Error>;
 
 /// A generated decoder and encoder of one template set.
-pub trait Engine {
+pub trait ModuleEngine {
     /// Decodes a message.
     ///
     /// # Errors
     /// Errors of the decoder.
-    fn decode(&mut self, bytes: &[u8]) -> Outcome;
+    fn decode(&mut self, bytes: &[u8]) -> DecodedText;
     /// Decodes a message of a stream; `None` if more bytes are needed.
     ///
     /// # Errors
@@ -42,13 +42,13 @@ pub trait Engine {
 }
 
 /// Creates an engine for a program, which must have the module's template set.
-pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn Engine>;
+pub type Make = fn(Arc<Program>, DecoderOptions) -> Box<dyn ModuleEngine>;
 
 /// Creates the engine of a module.
 ///
 /// # Panics
 /// If the program has another template set.
-pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box<dyn Engine> {
+pub fn make<T: Templates>(program: Arc<Program>, options: DecoderOptions) -> Box<dyn ModuleEngine> {
     let encoding = EncoderOptions::default().reset(options.reset).limits(options.limits);
     let portable = options.engine_under_test(EngineUnderTest::Portable);
     Box::new(Harness::<T> {
@@ -110,8 +110,8 @@ impl<T: Templates> Harness<T> {
     }
 }
 
-impl<T: Templates> Engine for Harness<T> {
-    fn decode(&mut self, bytes: &[u8]) -> Outcome {
+impl<T: Templates> ModuleEngine for Harness<T> {
+    fn decode(&mut self, bytes: &[u8]) -> DecodedText {
         self.lay_out(bytes);
         let packet = Packet::new(&self.buffer, bytes.len());
         let among_others = self.among_others.decode_packet(packet).map(text);

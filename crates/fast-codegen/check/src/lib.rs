@@ -4,7 +4,7 @@
 mod harness;
 mod text;
 
-pub use harness::{Engine, Make, decoded_text, make};
+pub use harness::{Make, ModuleEngine, decoded_text, make};
 pub use text::record_text;
 
 include!(concat!(env!("OUT_DIR"), "/sets.rs"));

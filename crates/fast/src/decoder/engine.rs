@@ -7,7 +7,7 @@ use super::vectors::VectorEngine;
 use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::program::{FieldRef, Initial, Op, OpCode, Program, Segment, WireType};
+use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
 use crate::template::TemplateId;
 use crate::wire::{Map, PresenceMap, WORD_BITS, WideMap, WireReader};
 
@@ -112,7 +112,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes a group or sequence entry: its presence map, if it has one, and its fields.
     pub(super) fn segment(
         &mut self,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         field: u32,
         base: usize,
         runs: Runs,
@@ -136,7 +136,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     fn segment_inside(
         &mut self,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         field: u32,
         base: usize,
         runs: Runs,
@@ -160,7 +160,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
 
     fn fields<M: Map>(
         &mut self,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         whole_map: &mut M,
         base: usize,
         runs: Runs,
@@ -436,7 +436,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes an entry of a sequence; `left` entries follow it.
     pub(super) fn entry(
         &mut self,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         field: u32,
         base: usize,
         runs: Runs,

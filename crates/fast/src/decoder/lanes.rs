@@ -6,7 +6,7 @@ use super::vectors;
 use crate::dictionary::{INLINE_MAX, LaneState, LaneWords, Word};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, Segment, lanes_of};
+use crate::program::{LANES_MAX, LaneCode, LaneRun, Op, SegmentLayout, lanes_of};
 use crate::wire::Map;
 
 const STOP: u8 = 0x80;
@@ -428,7 +428,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     pub(super) fn entries(
         &mut self,
         op: &Op,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         run: u32,
         place: (usize, usize),
         count: u32,
@@ -453,7 +453,7 @@ impl<'e, S: RecordSink, const JOURNAL: bool> DecoderEngine<'e, S, JOURNAL> {
     /// Decodes entries until one needs the operations; returns the number decoded.
     fn plain_entries(
         &mut self,
-        segment: &Segment,
+        segment: &SegmentLayout,
         index: u32,
         (base, step): (usize, usize),
         count: u32,

@@ -26,7 +26,7 @@ pub(crate) mod wide;
 pub(crate) use compiled::Compiled;
 use compiled::JitEngine;
 pub use trace::{MapBit, PreviousValue, TraceEvent, TracedField, TracedPart};
-pub use visitor::Visitor;
+pub use visitor::MessageVisitor;
 
 use crate::dictionary::DictionaryEntries;
 use crate::error::{Error, ErrorKind};
@@ -292,7 +292,11 @@ impl Decoder {
     /// # Errors
     /// As [`decode`](Self::decode); the visitor sees nothing of a message that fails.
     #[inline]
-    pub fn visit(&mut self, input: &[u8], visitor: &mut impl Visitor) -> Result<usize, Error> {
+    pub fn visit(
+        &mut self,
+        input: &[u8],
+        visitor: &mut impl MessageVisitor,
+    ) -> Result<usize, Error> {
         let Decoded { message, len } = self.decode(input)?;
         message.show(visitor);
         Ok(len)

@@ -3,7 +3,7 @@
 use crate::dictionary::{DictionaryEntries, INLINE_MAX, Word};
 use crate::error::ErrorKind;
 use crate::message::{MessageStore, pair_word};
-use crate::program::{Op, Segment};
+use crate::program::{Op, SegmentLayout};
 
 /// A step of the engine, for sinks that [trace](RecordSink::TRACE).
 pub(crate) enum TraceStep<'o> {
@@ -32,7 +32,7 @@ pub(crate) trait RecordSink {
     /// A step of the engine; `position` is its current position.
     fn trace(&mut self, _step: TraceStep<'_>, _position: usize, _dictionary: &DictionaryEntries) {}
     /// A message or dynamic reference of this segment begins; returns the base of its record.
-    fn begin_message(&mut self, segment: &Segment) -> Result<usize, ErrorKind>;
+    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, ErrorKind>;
     fn end_message(&mut self) {}
     fn integer(&mut self, base: usize, op: &Op, value: u64);
     fn decimal(&mut self, base: usize, op: &Op, mantissa: i64, exponent: i32);
@@ -51,7 +51,7 @@ pub(crate) trait RecordSink {
         base: usize,
         op: &Op,
         count: u32,
-        entry: &Segment,
+        entry: &SegmentLayout,
     ) -> Result<(usize, usize), ErrorKind>;
     fn begin_entry(&mut self, _op: &Op, _index: u32) {}
     fn end_entry(&mut self, _op: &Op) {}
@@ -72,7 +72,7 @@ impl RecordSink for FlatSink<'_> {
         &mut self.store.words
     }
 
-    fn begin_message(&mut self, segment: &Segment) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, segment: &SegmentLayout) -> Result<usize, ErrorKind> {
         self.store.reserve(segment.record_words as usize, self.bytes_max)
     }
 
@@ -112,7 +112,7 @@ impl RecordSink for FlatSink<'_> {
         base: usize,
         op: &Op,
         count: u32,
-        entry: &Segment,
+        entry: &SegmentLayout,
     ) -> Result<(usize, usize), ErrorKind> {
         let words = entry.record_words as usize;
         if op.discard {

@@ -6,7 +6,7 @@ use super::sink::{RecordSink, TraceStep};
 use crate::ResetPolicy;
 use crate::dictionary::{DictionaryEntries, EntryState, INLINE_MAX, Word};
 use crate::error::{Error, ErrorKind};
-use crate::program::{FieldRef, Op, OpCode, Program, Segment, Storage, WireType};
+use crate::program::{FieldRef, Op, OpCode, Program, SegmentLayout, Storage, WireType};
 use crate::template::{Decimal, OperatorKind, Value};
 use crate::wire::WireReader;
 use std::ops::Range;
@@ -306,7 +306,7 @@ impl RecordSink for Tracing<'_> {
         }
     }
 
-    fn begin_message(&mut self, _segment: &Segment) -> Result<usize, ErrorKind> {
+    fn begin_message(&mut self, _segment: &SegmentLayout) -> Result<usize, ErrorKind> {
         Ok(0)
     }
 
@@ -363,7 +363,7 @@ impl RecordSink for Tracing<'_> {
         _base: usize,
         op: &Op,
         count: u32,
-        _entry: &Segment,
+        _entry: &SegmentLayout,
     ) -> Result<(usize, usize), ErrorKind> {
         (self.tell)(TraceEvent::BeginSequence(FieldRef(op.field), count));
         Ok((0, 0))

@@ -6,7 +6,7 @@ use crate::program::{FieldLayout, TemplateLayout};
 /// Receives a decoded message field by field, in template order. Every method does nothing by
 /// default.
 #[allow(unused_variables)]
-pub trait Visitor {
+pub trait MessageVisitor {
     /// A message, or the content of a dynamic template reference, begins.
     fn begin_message(&mut self, template: &TemplateLayout) {}
     /// The message ends.

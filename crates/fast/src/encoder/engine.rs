@@ -7,7 +7,7 @@ use crate::dictionary::{DictionaryEntries, EntryState};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
-use crate::program::{FieldRef, Initial, Op, OpCode, Program, Segment, WireType};
+use crate::program::{FieldRef, Initial, Op, OpCode, Program, SegmentLayout, WireType};
 use crate::template::{Decimal, OperatorKind};
 
 /// Execution of a program over one message.
@@ -75,7 +75,7 @@ impl<'e> EncoderEngine<'e> {
     }
 
     /// Encodes a group or sequence entry: its presence map, if it has one, and its fields.
-    fn segment(&mut self, segment: &'e Segment, base: usize) -> Result<(), Error> {
+    fn segment(&mut self, segment: &'e SegmentLayout, base: usize) -> Result<(), Error> {
         self.enter()?;
         if segment.has_map() {
             let mut map = MapWriter::begin(self.out, segment.map_bits);
@@ -99,7 +99,7 @@ impl<'e> EncoderEngine<'e> {
 
     fn fields(
         &mut self,
-        segment: &'e Segment,
+        segment: &'e SegmentLayout,
         map: &mut MapWriter,
         base: usize,
     ) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 
 use crate::dictionary::{LaneState, LaneWords as Words, Word};
 use crate::program::{LANES_MAX, LaneCode, LaneRun, OutgoingRun, Program, lanes_of};
-use crate::rt::{Change, Kernel, Outgoing, Output};
+use crate::rt::{CpuKernel, EncodeSegment, LanePrediction, OutputCursor};
 
 /// The lanes of the previous record. They determine the values that a decoder expects if nothing is
 /// sent, and the base of deltas.
@@ -22,11 +22,11 @@ impl<const N: usize> PreviousLanes<'_, N> {
 
     /// Returns the lanes that differ from the expected values.
     #[inline(always)]
-    fn differing<K: Kernel>(self, run: &LaneRun, words: &[Word; N], kernel: K) -> u32 {
+    fn differing<K: CpuKernel>(self, run: &LaneRun, words: &[Word; N], kernel: K) -> u32 {
         let (Some(keep), Some(add)) = (run.keep.first_chunk(), run.add.first_chunk()) else {
             return u32::MAX;
         };
-        kernel.differing(words, self.0, Change { keep, add })
+        kernel.differing(words, self.0, LanePrediction { keep, add })
     }
 }
 
@@ -108,7 +108,11 @@ pub(super) enum RecordHead {
 
 /// Writes the presence map of a record, its own bits at the top, and the template id.
 #[inline(always)]
-pub(super) fn begin<K: Kernel>(head: RecordHead, map: u64, out: &mut Output<'_, K>) -> Option<()> {
+pub(super) fn begin<K: CpuKernel>(
+    head: RecordHead,
+    map: u64,
+    out: &mut OutputCursor<'_, K>,
+) -> Option<()> {
     match head {
         RecordHead::Entry => out.map::<MAP_BITS>(map),
         RecordHead::Known => out.map::<MAP_BITS>(map >> 1),
@@ -134,10 +138,10 @@ pub(super) struct OutgoingRecord<'m> {
 impl<'m> OutgoingRecord<'m> {
     /// Encodes the record. Returns the state of the lanes after it.
     #[inline(always)]
-    pub(super) fn encode<'o, K: Kernel>(
+    pub(super) fn encode<'o, K: CpuKernel>(
         self,
-        out: Output<'o, K>,
-    ) -> Option<(Output<'o, K>, LaneState)> {
+        out: OutputCursor<'o, K>,
+    ) -> Option<(OutputCursor<'o, K>, LaneState)> {
         let mut state = LaneState::default();
         let out = match self.lanes.run.words {
             8 => SingleOf::<8>(self).encode(out, &[], &mut state, &mut ()),
@@ -150,18 +154,18 @@ impl<'m> OutgoingRecord<'m> {
 
 struct SingleOf<'m, const N: usize>(OutgoingRecord<'m>);
 
-impl<const N: usize> Outgoing for SingleOf<'_, N> {
+impl<const N: usize> EncodeSegment for SingleOf<'_, N> {
     type State = LaneState;
     type Context = ();
 
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        mut out: Output<'o, K>,
+        mut out: OutputCursor<'o, K>,
         _: &[u8],
         after: &mut LaneState,
         _: &mut (),
-    ) -> Option<Output<'o, K>> {
+    ) -> Option<OutputCursor<'o, K>> {
         let OutgoingRecord { lanes, words, present, head, before: (state, before) } = self.0;
         let (words, before) = (words.first_chunk()?, PreviousLanes::<N>(before.first_chunk()?));
         let present = lanes.present(present)?;
@@ -178,18 +182,18 @@ struct EntriesOf<'m, const N: usize> {
     first: &'m Words,
 }
 
-impl<const N: usize> Outgoing for EntriesOf<'_, N> {
+impl<const N: usize> EncodeSegment for EntriesOf<'_, N> {
     type State = LastLanes;
     type Context = ();
 
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        mut out: Output<'o, K>,
+        mut out: OutputCursor<'o, K>,
         _: &[u8],
         last: &mut LastLanes,
         _: &mut (),
-    ) -> Option<Output<'o, K>> {
+    ) -> Option<OutputCursor<'o, K>> {
         let &Self { lanes, entries: &OutgoingEntries { words, step, presence_at, count }, first } =
             self;
         let mut previous = first.first_chunk::<N>()?;
@@ -223,13 +227,13 @@ impl<'p> OutgoingLanes<'p> {
 
     /// Encodes the entries of a sequence; `before` are the dictionary's lanes.
     #[inline(always)]
-    pub(super) fn entries<'o, K: Kernel>(
+    pub(super) fn entries<'o, K: CpuKernel>(
         self,
         entries: &OutgoingEntries<'_>,
         (state, first): (LaneState, &Words),
         last: &mut LastLanes,
-        out: Output<'o, K>,
-    ) -> Option<Output<'o, K>> {
+        out: OutputCursor<'o, K>,
+    ) -> Option<OutputCursor<'o, K>> {
         (last.state, last.is_merged) = (state, false);
         let lanes = self;
         match self.run.words {
@@ -251,14 +255,14 @@ impl<'p> OutgoingLanes<'p> {
     }
 
     #[inline(always)]
-    fn record_of<const N: usize, K: Kernel>(
+    fn record_of<const N: usize, K: CpuKernel>(
         self,
         words: &[Word; N],
         present: u32,
         head: RecordHead,
         before: PreviousLanes<'_, N>,
         state: LaneState,
-        out: &mut Output<'_, K>,
+        out: &mut OutputCursor<'_, K>,
     ) -> Option<()> {
         let Self { run, outgoing } = self;
         let stream = self.stream(words, present, before, state, out.kernel())?;
@@ -288,7 +292,7 @@ impl<'p> OutgoingLanes<'p> {
         present: u32,
         before: PreviousLanes<'_, N>,
         state: LaneState,
-        kernel: impl Kernel,
+        kernel: impl CpuKernel,
     ) -> Option<u32> {
         let Self { run, outgoing } = self;
         // An increment of a type's largest value wraps to its smallest.
@@ -316,11 +320,11 @@ impl<'p> OutgoingLanes<'p> {
 
 /// Writes the value of a lane that is present.
 #[inline(always)]
-fn field<K: Kernel>(
+fn field<K: CpuKernel>(
     code: LaneCode,
     value: u64,
     base: impl Fn() -> u64,
-    out: &mut Output<'_, K>,
+    out: &mut OutputCursor<'_, K>,
 ) -> Option<()> {
     match code {
         LaneCode::Unsigned => out.unsigned(value),

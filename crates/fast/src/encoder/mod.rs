@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::message::Message;
 use crate::options::setters;
 use crate::program::Program;
-use crate::rt::{Extracting, Kernel, Output, OutputRoom, Portable, ROOM_BYTES, Space};
+use crate::rt::{CpuKernel, Extracting, OutputCursor, OutputRoom, Portable, ROOM_BYTES, Space};
 use engine::EncoderEngine;
 use lanes::LastLanes;
 use std::sync::Arc;
@@ -252,12 +252,14 @@ impl Encoder {
 
 /// Encodes a plain message with code compiled for this CPU.
 #[inline(always)]
-fn run<'s, K: Kernel>(
+fn run<'s, K: CpuKernel>(
     message: &quick::PlainOutgoing<'_>,
     kernel: K,
     space: Space<'s>,
     dictionary: &mut DictionaryEntries,
     last: &mut LastLanes,
 ) -> Option<Space<'s>> {
-    Output::new(space, kernel).encode(message, &[], dictionary, last).map(Output::into_space)
+    OutputCursor::new(space, kernel)
+        .encode(message, &[], dictionary, last)
+        .map(OutputCursor::into_space)
 }

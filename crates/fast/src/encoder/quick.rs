@@ -8,7 +8,7 @@ use crate::dictionary::{DictionaryEntries, LaneState, Word};
 use crate::limits::Limits;
 use crate::message::{MessageStore, pair_of};
 use crate::program::{LaneRun, Program};
-use crate::rt::{Kernel, Outgoing, Output};
+use crate::rt::{CpuKernel, EncodeSegment, OutputCursor};
 
 /// A plain message to encode.
 pub(super) struct PlainOutgoing<'q> {
@@ -24,18 +24,18 @@ pub(super) struct PlainOutgoing<'q> {
 
 /// If this fails, the dictionary has changed only by resets. The context is a buffer for the lanes
 /// after the entries.
-impl Outgoing for PlainOutgoing<'_> {
+impl EncodeSegment for PlainOutgoing<'_> {
     type State = DictionaryEntries;
     type Context = LastLanes;
 
     #[inline(always)]
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        mut out: Output<'o, K>,
+        mut out: OutputCursor<'o, K>,
         _: &[u8],
         dictionary: &mut DictionaryEntries,
         last: &mut LastLanes,
-    ) -> Option<Output<'o, K>> {
+    ) -> Option<OutputCursor<'o, K>> {
         let &Self { program, store, limits, index, .. } = self;
         let start = out.address();
         let quick = program.quick.get(index as usize)?.as_ref()?;

@@ -4,7 +4,7 @@
 
 use crate::dictionary::{INLINE_MAX, Word};
 use crate::error::ErrorKind;
-use crate::rt::{Kernel, Portable};
+use crate::rt::{CpuKernel, Portable};
 
 const STOP: u8 = 0x80;
 /// Value bits per byte.

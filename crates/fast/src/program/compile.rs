@@ -3,15 +3,15 @@
 use super::Program;
 use super::codes::{whole_code, wire_type};
 use super::entries::{EntryNumbers, type_tag};
-use super::layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
+use super::layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 use super::op::{Initial, Op, OpCode, WireType};
 use super::projection::Projection;
 use super::{homes, outgoing, quick, runs, view};
 use crate::dictionary::inline_word;
 use crate::options::setters;
 use crate::template::{
-    Field, FieldType, Group, Instruction, Name, Operator, OperatorKind, Operators, Presence,
-    Sequence, TemplateSet, Value, Width,
+    FieldInstruction, FieldType, GroupInstruction, Instruction, Name, Operator, OperatorKind,
+    Operators, Presence, SequenceInstruction, TemplateSet, Value, Width,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -206,7 +206,7 @@ struct ProgramCompiler<'s> {
     entries: EntryNumbers,
     code: Vec<Op>,
     initials: Vec<Initial>,
-    segments: Vec<Segment>,
+    segments: Vec<SegmentLayout>,
     fields: Vec<FieldLayout>,
     templates: Vec<TemplateLayout>,
     projection: Projection<'s>,
@@ -265,7 +265,7 @@ impl<'s> ProgramCompiler<'s> {
         let segment = SegmentRef(self.segments.len() as u32);
         let first_field = self.fields.len() as u32;
         let first_op = self.code.len() as u32;
-        self.segments.push(Segment {
+        self.segments.push(SegmentLayout {
             ops: first_op..first_op + body.ops.len() as u32,
             fields: first_field..first_field + body.fields.len() as u32,
             map_bits: body.map_bits,
@@ -391,7 +391,7 @@ impl<'s> ProgramCompiler<'s> {
     fn field(
         &mut self,
         body: &mut SegmentOps,
-        field: &'s Field,
+        field: &'s FieldInstruction,
         record: &mut RecordWords,
         wanted: bool,
     ) {
@@ -515,7 +515,7 @@ impl<'s> ProgramCompiler<'s> {
     fn group(
         &mut self,
         body: &mut SegmentOps,
-        group: &'s Group,
+        group: &'s GroupInstruction,
         template: usize,
         record: &mut RecordWords,
         wanted: bool,
@@ -557,7 +557,7 @@ impl<'s> ProgramCompiler<'s> {
     fn sequence(
         &mut self,
         body: &mut SegmentOps,
-        sequence: &'s Sequence,
+        sequence: &'s SequenceInstruction,
         template: usize,
         record: &mut RecordWords,
         wanted: bool,

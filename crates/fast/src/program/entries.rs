@@ -1,7 +1,8 @@
 //! Dictionary entries of a template set: which operators share one, and with which types.
 
 use crate::template::{
-    Dictionary, EntryKey, FieldType, Instruction, Name, Operator, Operators, TemplateSet, Width,
+    DictionaryScope, EntryKey, FieldType, Instruction, Name, Operator, Operators, TemplateSet,
+    Width,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -119,8 +120,8 @@ impl EntryNumbers {
 /// Spec: FAST 1.1 §6.1.
 fn key<'o>(operator: &'o Operator, around: Option<&Name>) -> Cow<'o, EntryKey> {
     match (&operator.entry.dictionary, around) {
-        (Dictionary::Type(None), Some(around)) => Cow::Owned(EntryKey {
-            dictionary: Dictionary::Type(Some(around.clone())),
+        (DictionaryScope::Type(None), Some(around)) => Cow::Owned(EntryKey {
+            dictionary: DictionaryScope::Type(Some(around.clone())),
             ..operator.entry.clone()
         }),
         _ => Cow::Borrowed(&operator.entry),

@@ -4,7 +4,7 @@
 //! the others as far as their fields have the same order. Runs whose entries are also used by other
 //! operations have no home.
 
-use super::layout::Segment;
+use super::layout::SegmentLayout;
 use super::op::Op;
 use super::runs::{LANES_MAX, LaneRun};
 use crate::dictionary::OUTSIDE;
@@ -34,7 +34,7 @@ impl HomeSlot {
 /// Assigns a home to every run whose entries only runs use. Returns the slots of all homes.
 pub(super) fn assign(
     code: &[Op],
-    segments: &[Segment],
+    segments: &[SegmentLayout],
     runs: &mut [LaneRun],
 ) -> Vec<Vec<HomeSlot>> {
     let mut groups: Vec<usize> = (0..runs.len()).collect();
@@ -112,7 +112,7 @@ fn settle(runs: &mut [LaneRun], members: &[usize], slots: &[HomeSlot], home: u32
 /// Returns the operations that are not part of a run.
 fn outside_runs<'p>(
     code: &'p [Op],
-    segments: &'p [Segment],
+    segments: &'p [SegmentLayout],
     runs: &'p [LaneRun],
 ) -> impl Iterator<Item = &'p Op> {
     segments.iter().flat_map(move |segment| {

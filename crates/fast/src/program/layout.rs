@@ -44,7 +44,7 @@ pub struct TemplateLayout {
 
 /// The body of a template, of a group, or of one entry of a sequence.
 #[derive(Clone, Debug)]
-pub struct Segment {
+pub struct SegmentLayout {
     /// Index range of operations in [`Program::code`](super::Program).
     pub(crate) ops: Range<u32>,
     /// Fields in template order.
@@ -65,7 +65,7 @@ pub struct Segment {
     pub(crate) run: Option<u32>,
 }
 
-impl Segment {
+impl SegmentLayout {
     /// True if the segment has a presence map of its own. A template always has one.
     pub(crate) fn has_map(&self) -> bool {
         self.map_bits > 0 || self.parent.is_none()

@@ -24,7 +24,7 @@ mod view;
 pub use compile::{CompileError, CompileOptions};
 pub(crate) use entries::{EntryNumbers, type_tag};
 pub(crate) use homes::HomeSlot;
-pub use layout::{FieldLayout, FieldRef, Segment, SegmentRef, Storage, TemplateLayout};
+pub use layout::{FieldLayout, FieldRef, SegmentLayout, SegmentRef, Storage, TemplateLayout};
 pub(crate) use op::{Initial, Op, OpCode, WireType};
 pub(crate) use outgoing::OutgoingRun;
 #[cfg(vectors)]
@@ -46,7 +46,7 @@ use std::collections::HashMap;
 pub struct Program {
     pub(crate) code: Vec<Op>,
     pub(crate) initials: Vec<Initial>,
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<SegmentLayout>,
     pub(crate) runs: Vec<LaneRun>,
     pub(crate) homes: Vec<Vec<HomeSlot>>,
     pub(crate) quick: Vec<Option<Quick>>,
@@ -136,7 +136,7 @@ impl Program {
 
     /// Returns the layout of a segment.
     #[inline]
-    pub fn segment(&self, segment: SegmentRef) -> &Segment {
+    pub fn segment(&self, segment: SegmentRef) -> &SegmentLayout {
         &self.segments[segment.index()]
     }
 

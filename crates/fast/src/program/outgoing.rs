@@ -1,6 +1,6 @@
 //! Encoder tables of runs, in addition to those that decoders use.
 
-use super::layout::{Segment, TemplateLayout};
+use super::layout::{SegmentLayout, TemplateLayout};
 use super::op::{Op, OpCode, WireType};
 use super::quick::Quick;
 use super::runs::LaneRun;
@@ -50,7 +50,7 @@ pub(crate) struct OutgoingRun {
 
 pub(super) fn find(
     code: &[Op],
-    segments: &[Segment],
+    segments: &[SegmentLayout],
     runs: &[LaneRun],
     quick: &[Option<Quick>],
     templates: &[TemplateLayout],

@@ -3,7 +3,7 @@
 //! A narrow lane holds the low 32 bits of an integer, or a string of up to three characters with
 //! its length in the last byte. Other engines decode larger values.
 
-use super::layout::Segment;
+use super::layout::SegmentLayout;
 use super::runs::{LANES_MAX, LaneCode, LaneRun, MAP_BYTE_BITS, MAP_BYTES};
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ pub(crate) struct LanePlan {
 }
 
 /// Builds the plans of all runs; record layouts must be final.
-pub(super) fn make(runs: &mut [LaneRun], segments: &[Segment]) {
+pub(super) fn make(runs: &mut [LaneRun], segments: &[SegmentLayout]) {
     for segment in segments {
         if let Some(run) = segment.run.and_then(|run| runs.get_mut(run as usize)) {
             run.plan = LanePlan::of(run, segment).map(Arc::new);
@@ -124,7 +124,7 @@ pub(super) fn make(runs: &mut [LaneRun], segments: &[Segment]) {
 
 impl LanePlan {
     /// Returns the plan of a run; `None` for runs of few lanes, for which SIMD does not pay.
-    fn of(run: &LaneRun, segment: &Segment) -> Option<Self> {
+    fn of(run: &LaneRun, segment: &SegmentLayout) -> Option<Self> {
         let lanes = run.count as usize;
         let fits = |lane: usize| run.keep[lane] != 0 || narrow(run, lane, run.add[lane]).is_some();
         if !run.fits_vectors() || !(0..lanes).all(fits) {

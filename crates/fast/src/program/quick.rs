@@ -1,7 +1,7 @@
 //! Quick templates: those that consist of runs, with at most one sequence of plain fields, at the
 //! end.
 
-use super::layout::{Segment, TemplateLayout};
+use super::layout::{SegmentLayout, TemplateLayout};
 use super::op::{Op, OpCode};
 use super::runs::LaneRun;
 
@@ -33,7 +33,7 @@ pub(crate) struct QuickSequence {
 /// Finds the quick templates; one element per template.
 pub(super) fn find(
     code: &[Op],
-    segments: &[Segment],
+    segments: &[SegmentLayout],
     runs: &[LaneRun],
     templates: &[TemplateLayout],
 ) -> Vec<Option<Quick>> {
@@ -42,7 +42,7 @@ pub(super) fn find(
 
 fn quick(
     code: &[Op],
-    segments: &[Segment],
+    segments: &[SegmentLayout],
     runs: &[LaneRun],
     template: &TemplateLayout,
 ) -> Option<Quick> {
@@ -73,7 +73,7 @@ fn quick(
 }
 
 fn plain_sequence(
-    segments: &[Segment],
+    segments: &[SegmentLayout],
     runs: &[LaneRun],
     outer: Option<&LaneRun>,
     op: &Op,

@@ -13,7 +13,7 @@
 //! bytes) the run is abandoned; the operations decode the same fields again and report the errors.
 
 use super::compile::{Budget, CompileError};
-use super::layout::{FieldLayout, Segment, Storage};
+use super::layout::{FieldLayout, SegmentLayout, Storage};
 use super::op::{Initial, Op, OpCode, WireType};
 use crate::template::{OperatorKind, Width};
 use std::collections::HashSet;
@@ -273,7 +273,7 @@ impl LaneRun {
 pub(super) fn find(
     code: &[Op],
     initials: &[Initial],
-    segments: &mut [Segment],
+    segments: &mut [SegmentLayout],
     fields: &[FieldLayout],
     budget: &mut Budget<'_>,
 ) -> Result<Vec<LaneRun>, CompileError> {
@@ -317,7 +317,7 @@ impl LaneTables {
 
 /// Returns the segment whose record contains the fields of this one: itself, or the parent of a
 /// group.
-fn owner_of_record(segments: &[Segment], fields: &[FieldLayout], mut index: usize) -> usize {
+fn owner_of_record(segments: &[SegmentLayout], fields: &[FieldLayout], mut index: usize) -> usize {
     while let (0, Some(parent)) = (segments[index].record_words, segments[index].parent) {
         index = fields[parent.index()].segment.index();
     }

@@ -1,7 +1,7 @@
 //! Views: compact read instructions of the fields in records, separate from the layouts, which are
 //! far larger and contain names.
 
-use super::layout::{FieldLayout, Segment, SegmentRef, Storage};
+use super::layout::{FieldLayout, SegmentLayout, SegmentRef, Storage};
 use crate::message::FieldValue;
 use crate::template::{Decimal, FieldType, Value};
 
@@ -83,7 +83,7 @@ pub(crate) struct FieldView {
 /// Returns the views of all fields, in order, and the constants.
 pub(super) fn make(
     fields: &[FieldLayout],
-    segments: &[Segment],
+    segments: &[SegmentLayout],
 ) -> (Vec<FieldView>, Vec<ConstantValue>) {
     let mut constants = Vec::new();
     let views = fields.iter().map(|field| FieldView::of(field, segments, &mut constants)).collect();
@@ -91,7 +91,11 @@ pub(super) fn make(
 }
 
 impl FieldView {
-    fn of(field: &FieldLayout, segments: &[Segment], constants: &mut Vec<ConstantValue>) -> Self {
+    fn of(
+        field: &FieldLayout,
+        segments: &[SegmentLayout],
+        constants: &mut Vec<ConstantValue>,
+    ) -> Self {
         let (word, bit) = field.presence;
         let own = segments.get(field.segment.index());
         let presence = own.map_or(0, |segment| segment.presence_at) + word;

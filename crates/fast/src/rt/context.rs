@@ -1,8 +1,8 @@
 //! State of decoding one message, apart from its bytes and the previous values.
 
-use super::cursor::{Cursor, seldom};
+use super::cursor::{InputCursor, seldom};
 use super::growth::Growth;
-use super::kernel::Kernel;
+use super::kernel::CpuKernel;
 use super::lanes::Sequences;
 use super::text::{Charset, Text};
 use crate::EngineUnderTest;
@@ -38,7 +38,7 @@ struct Left {
 
 /// Limits, counters and buffers for the message being decoded.
 #[derive(Clone, Debug, Default)]
-pub struct Context {
+pub struct CodingContext {
     /// Empty between messages.
     notes: Notes,
     is_noted: bool,
@@ -68,7 +68,7 @@ pub struct Context {
     pub(super) sequences: Sequences,
 }
 
-impl Context {
+impl CodingContext {
     pub(super) fn new(
         enabled: Vec<bool>,
         conformance: Conformance,
@@ -247,16 +247,16 @@ impl Context {
     /// Checks that the cursor has not passed the packet's end. Otherwise everything read since the
     /// last check is invalid.
     #[inline(always)]
-    pub fn check_end<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<()> {
+    pub fn check_end<K: CpuKernel>(&self, cursor: &InputCursor<'_, K>) -> Option<()> {
         (cursor.address() <= self.end).then_some(())
     }
 
     /// As [`begin_sequence`](Self::begin_sequence), if each entry has at least one byte.
     #[inline(always)]
-    pub fn begin_sequence_of_bytes<K: Kernel>(
+    pub fn begin_sequence_of_bytes<K: CpuKernel>(
         &mut self,
         count: u64,
-        cursor: &Cursor<'_, K>,
+        cursor: &InputCursor<'_, K>,
     ) -> Option<usize> {
         let count = self.begin_sequence(count)?;
         (cursor.address().checked_add(count)? <= self.end).then_some(count)
@@ -265,7 +265,7 @@ impl Context {
     /// Returns the unread bytes of the packet; `None` if the cursor has passed its end.
     #[cfg(vectors)]
     #[inline(always)]
-    pub(super) fn room<K: Kernel>(&self, cursor: &Cursor<'_, K>) -> Option<usize> {
+    pub(super) fn room<K: CpuKernel>(&self, cursor: &InputCursor<'_, K>) -> Option<usize> {
         self.end.checked_sub(cursor.address())
     }
 
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn a_message_that_is_given_up_inside_references_leaves_nothing_behind() {
         let mut context =
-            Context::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
+            CodingContext::new(vec![true], Conformance::Strict, &Limits::default(), true, 1);
         context.begin();
         context.begin_nested(0).expect("within the limits");
         context.begin_nested(0).expect("within the limits");

@@ -1,17 +1,17 @@
 //! Fast readers of the wire types, for common encodings.
 //!
-//! A [`Cursor`] reads well-formed values in range. `None` means anything else: an error, the end of
+//! A [`InputCursor`] reads well-formed values in range. `None` means anything else: an error, the end of
 //! the bytes, or a rare encoding. The dynamic engine then decodes the message again and returns the
 //! value, or the error with its position; so the cursor need not know the reason.
 //!
 //! A cursor may read bytes after the packet: code that reads a segment then checks that the cursor
-//! is still within the packet ([`Context::check_end`]).
+//! is still within the packet ([`CodingContext::check_end`]).
 //!
 //! Spec: FAST 1.1 §10.
 
 use super::ahead::{Ahead, WINDOW};
-use super::context::Context;
-use super::kernel::{Kernel, Portable, Segment};
+use super::context::CodingContext;
+use super::kernel::{CpuKernel, DecodeSegment, Portable};
 use super::text::Text;
 use crate::dictionary::INLINE_MAX;
 
@@ -25,7 +25,7 @@ const TEXT_STOPS: u64 = WORD_STOPS >> 8;
 
 /// A position in a packet. It is passed between functions by value, in registers.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'b, K = Portable> {
+pub struct InputCursor<'b, K = Portable> {
     pub(super) ahead: Ahead<'b>,
     pub(super) kernel: K,
 }
@@ -42,7 +42,7 @@ const NOT_READ: Long = Long { value: 0, len: 0 };
 /// Shorter input has no cursor: it is copied to a buffer where more bytes follow.
 pub(super) const BYTES_MIN: usize = WINDOW;
 
-impl<'b, K: Kernel> Cursor<'b, K> {
+impl<'b, K: CpuKernel> InputCursor<'b, K> {
     /// Returns a cursor at the start of `bytes`; `None` if there are too few.
     #[inline(always)]
     pub(super) fn new(bytes: &'b [u8], kernel: K) -> Option<Self> {
@@ -51,24 +51,24 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Returns the same position for the portable kernel, for code not compiled for a specific CPU.
     #[inline(always)]
-    pub fn portable(self) -> Cursor<'b> {
-        Cursor { ahead: self.ahead, kernel: Portable }
+    pub fn portable(self) -> InputCursor<'b> {
+        InputCursor { ahead: self.ahead, kernel: Portable }
     }
 
     /// Returns this position for the kernel of another cursor.
     #[inline(always)]
-    pub fn like<L: Kernel>(self, other: &Cursor<'b, L>) -> Cursor<'b, L> {
-        Cursor { ahead: self.ahead, kernel: other.kernel }
+    pub fn like<L: CpuKernel>(self, other: &InputCursor<'b, L>) -> InputCursor<'b, L> {
+        InputCursor { ahead: self.ahead, kernel: other.kernel }
     }
 
     /// Decodes a segment in a separate function.
     #[inline(always)]
-    pub fn decode<S: Segment>(
+    pub fn decode<S: DecodeSegment>(
         self,
         map: S::Map<'b, K>,
         state: &mut S::State,
         out: &mut S::Out,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Self> {
         K::decode::<S>(self, map, state, out, context)
     }
@@ -91,12 +91,12 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads an unsigned integer of at most `MAX`, with a predictable length.
     #[inline(always)]
-    pub fn unsigned<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn unsigned<const MAX: u64>(&mut self, context: &mut CodingContext) -> Option<u64> {
         self.unsigned_up_to(MAX, context)
     }
 
     #[inline(always)]
-    fn unsigned_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
+    fn unsigned_up_to(&mut self, max: u64, context: &mut CodingContext) -> Option<u64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let bytes = window.bytes();
@@ -134,12 +134,12 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// As [`unsigned`](Self::unsigned), for lengths that vary from value to value.
     #[inline(always)]
-    pub fn unsigned_varied<const MAX: u64>(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn unsigned_varied<const MAX: u64>(&mut self, context: &mut CodingContext) -> Option<u64> {
         self.varied_up_to(MAX, context)
     }
 
     #[inline(always)]
-    fn varied_up_to(&mut self, max: u64, context: &mut Context) -> Option<u64> {
+    fn varied_up_to(&mut self, max: u64, context: &mut CodingContext) -> Option<u64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let first = window.bytes()[0];
@@ -174,7 +174,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads an unsigned 64-bit integer that is mostly many bytes long: a time, an identifier.
     #[inline(always)]
-    pub fn unsigned_long(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn unsigned_long(&mut self, context: &mut CodingContext) -> Option<u64> {
         if let Some(window) = self.ahead.window()
             && let Some((value, len)) = wide_unsigned(self.kernel, window.bytes())
         {
@@ -189,7 +189,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     #[inline(always)]
     pub fn unsigned_nullable<const MAX: u64>(
         &mut self,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<u64>> {
         Some(self.unsigned_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
@@ -198,7 +198,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     #[inline(always)]
     pub fn unsigned_varied_nullable<const MAX: u64>(
         &mut self,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<u64>> {
         Some(self.varied_up_to(MAX.saturating_add(1), context)?.checked_sub(1))
     }
@@ -206,7 +206,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     /// Reads a signed integer of at most 64 bits. Prices and sizes have predictable lengths: with a
     /// branch per length, the next field does not wait for this one.
     #[inline(always)]
-    pub fn signed_word(&mut self, context: &mut Context) -> Option<i64> {
+    pub fn signed_word(&mut self, context: &mut CodingContext) -> Option<i64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let [first, second, third, fourth, ..] = *window.bytes();
@@ -242,7 +242,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads a signed integer of at most `BITS` bits, as 64-bit two's complement.
     #[inline(always)]
-    pub fn signed<const BITS: u32>(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn signed<const BITS: u32>(&mut self, context: &mut CodingContext) -> Option<u64> {
         let value = self.signed_word(context)?;
         fits_signed::<BITS>(value).then_some(value as u64)
     }
@@ -251,7 +251,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     #[inline(always)]
     pub fn signed_nullable<const BITS: u32>(
         &mut self,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<u64>> {
         match self.signed_word(context)? {
             0 => Some(None),
@@ -264,7 +264,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads the difference of a nullable delta; the inner `None` is NULL.
     #[inline(always)]
-    pub fn delta_nullable(&mut self, context: &mut Context) -> Option<Option<i64>> {
+    pub fn delta_nullable(&mut self, context: &mut CodingContext) -> Option<Option<i64>> {
         match self.signed_word(context)? {
             0 => Some(None),
             value => Some(Some(without_null(value))),
@@ -273,7 +273,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads the presence map of a message, as [`map`](Self::map); mostly one byte.
     #[inline(always)]
-    pub fn first_map(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn first_map(&mut self, context: &mut CodingContext) -> Option<u64> {
         if let Some(window) = self.ahead.window()
             && window.bytes()[0] & STOP != 0
         {
@@ -286,7 +286,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
 
     /// Reads a presence map of at most 63 bits; returns the first bit at the top.
     #[inline(always)]
-    pub fn map(&mut self, context: &mut Context) -> Option<u64> {
+    pub fn map(&mut self, context: &mut CodingContext) -> Option<u64> {
         'long: {
             let Some(window) = self.ahead.window() else { break 'long };
             let [first, second, third, fourth, ..] = *window.bytes();
@@ -331,7 +331,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     /// words.
     pub fn wide_map<const WORDS: usize>(
         &mut self,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<WideBits<WORDS>> {
         let mut bits = WideBits { words: [0; WORDS], used: 0, beyond: false };
         for (index, &byte) in self.ahead.rest().iter().enumerate() {
@@ -399,7 +399,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
     /// character has its own branch, so that the next field does not wait for the length; two to
     /// seven are read as one word.
     #[inline(always)]
-    pub(super) fn short_ascii(&mut self, context: &Context) -> Option<Text> {
+    pub(super) fn short_ascii(&mut self, context: &CodingContext) -> Option<Text> {
         let window = self.ahead.window()?;
         let first = window.bytes()[0];
         if first > STOP {
@@ -444,7 +444,7 @@ fn first_stop(bytes: &[u8]) -> Option<usize> {
 
 /// Reads an unsigned integer of up to nine bytes whose first byte is not 0.
 #[inline(always)]
-fn wide_unsigned<K: Kernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
+fn wide_unsigned<K: CpuKernel>(kernel: K, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
     let [first, .., ninth, _] = *window;
     let word = u64::from_be_bytes(*window.first_chunk()?);
     if first == 0 {
@@ -493,7 +493,7 @@ pub(super) fn fits_signed<const BITS: u32>(value: i64) -> bool {
 
 /// Joins the bytes of a word up to its first stop bit, seven bits each; `None` without a stop bit.
 #[inline(always)]
-fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
+fn groups_of<K: CpuKernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
     let stops = word & WORD_STOPS;
     if stops == 0 {
         seldom();
@@ -510,7 +510,7 @@ fn groups_of<K: Kernel>(kernel: K, word: u64) -> Option<(u64, usize)> {
 }
 
 #[inline(never)]
-fn long_unsigned(bytes: &[u8], context: &mut Context) -> Long {
+fn long_unsigned(bytes: &[u8], context: &mut CodingContext) -> Long {
     if let Some(window) = bytes.first_chunk()
         && let Some((value, len)) = wide_unsigned(Portable, window)
     {
@@ -533,7 +533,7 @@ fn long_unsigned(bytes: &[u8], context: &mut Context) -> Long {
 }
 
 #[inline(never)]
-fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
+fn long_signed(bytes: &[u8], context: &mut CodingContext) -> Long {
     let Some((first, rest)) = bytes.split_first() else { return NOT_READ };
     let mut value = i64::from((first << 1) as i8 >> 1);
     if first & STOP != 0 {
@@ -561,7 +561,7 @@ fn long_signed(bytes: &[u8], context: &mut Context) -> Long {
 }
 
 #[cold]
-fn long_signed_wide(bytes: &[u8], overlong: bool, context: &mut Context) -> Long {
+fn long_signed_wide(bytes: &[u8], overlong: bool, context: &mut CodingContext) -> Long {
     let mut value = 0i128;
     for (index, &byte) in bytes.iter().enumerate() {
         value = match index {
@@ -580,7 +580,7 @@ fn long_signed_wide(bytes: &[u8], overlong: bool, context: &mut Context) -> Long
 }
 
 #[inline(never)]
-fn long_map(bytes: &[u8], context: &mut Context) -> Long {
+fn long_map(bytes: &[u8], context: &mut CodingContext) -> Long {
     let mut bits = 0;
     let mut shift = 57i32;
     for (index, &byte) in bytes.iter().enumerate().take(9) {
@@ -623,7 +623,7 @@ impl Bits {
 
     /// Records set bits that were not consumed (R8).
     #[inline(always)]
-    pub fn finish(self, context: &mut Context) {
+    pub fn finish(self, context: &mut CodingContext) {
         context.unused_map_bits(self.0);
     }
 }
@@ -651,7 +651,7 @@ impl<const WORDS: usize> WideBits<WORDS> {
     }
 
     /// Records set bits that were not consumed (R8).
-    pub fn finish(mut self, context: &mut Context) {
+    pub fn finish(mut self, context: &mut CodingContext) {
         let mut left = u64::from(self.beyond);
         while self.used < 63 * WORDS {
             left |= u64::from(self.take());
@@ -673,8 +673,8 @@ mod tests {
         values
     }
 
-    fn reads_by<K: Kernel>(kernel: K, bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
-        type Read<K> = fn(&mut Cursor<'_, K>, &mut Context) -> Option<String>;
+    fn reads_by<K: CpuKernel>(kernel: K, bytes: &[u8], len: usize) -> Vec<Option<(String, usize)>> {
+        type Read<K> = fn(&mut InputCursor<'_, K>, &mut CodingContext) -> Option<String>;
         let reads: [Read<K>; 13] = [
             |c, x| Some(format!("{:?}", c.unsigned::<{ u32::MAX as u64 }>(x)?)),
             |c, x| Some(format!("{:?}", c.unsigned_varied::<{ u32::MAX as u64 }>(x)?)),
@@ -693,9 +693,9 @@ mod tests {
         reads
             .iter()
             .map(|read| {
-                let mut context = Context::default();
+                let mut context = CodingContext::default();
                 context.string_max = 100;
-                let mut cursor = Cursor::new(bytes, kernel).expect("bytes enough");
+                let mut cursor = InputCursor::new(bytes, kernel).expect("bytes enough");
                 let start = cursor.address();
                 context.begin_in(start + len, false);
                 let value = read(&mut cursor, &mut context)?;
@@ -735,14 +735,14 @@ mod tests {
 
     #[test]
     fn what_is_behind_a_window_is_read_byte_by_byte() {
-        let mut context = Context::default();
+        let mut context = CodingContext::default();
         let bytes = [0x01; WINDOW - 1].into_iter().chain([0x85, 0x86]).collect::<Vec<u8>>();
-        let mut cursor = Cursor::new(&bytes, Portable).expect("bytes enough");
+        let mut cursor = InputCursor::new(&bytes, Portable).expect("bytes enough");
         assert_eq!(cursor.raw(WINDOW - 1), Some(&bytes[..WINDOW - 1]));
         assert_eq!(cursor.unsigned::<9>(&mut context), Some(5));
         assert_eq!(cursor.unsigned::<9>(&mut context), Some(6));
         assert_eq!(cursor.unsigned::<9>(&mut context), None);
         assert_eq!(cursor.map(&mut context), None);
-        assert!(Cursor::new(&bytes[..WINDOW - 1], Portable).is_none());
+        assert!(InputCursor::new(&bytes[..WINDOW - 1], Portable).is_none());
     }
 }

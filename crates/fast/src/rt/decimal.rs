@@ -1,9 +1,9 @@
 //! Decimals with one operator for exponent and mantissa together.
 
-use super::context::Context;
-use super::cursor::Cursor;
-use super::kernel::Kernel;
-use super::state::{Slot, State};
+use super::context::CodingContext;
+use super::cursor::InputCursor;
+use super::kernel::CpuKernel;
+use super::state::{ModuleState, StateSlot};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
@@ -15,10 +15,10 @@ pub fn exponent(value: u64) -> Option<i32> {
     (-63..=63).contains(&value).then_some(value as i32)
 }
 
-impl<K: Kernel> Cursor<'_, K> {
+impl<K: CpuKernel> InputCursor<'_, K> {
     /// A decimal: exponent and mantissa.
     #[inline(always)]
-    pub fn decimal(&mut self, context: &mut Context) -> Option<Decimal> {
+    pub fn decimal(&mut self, context: &mut CodingContext) -> Option<Decimal> {
         let exponent = exponent(self.signed::<64>(context)?)?;
         let mantissa = self.signed_word(context)?;
         Some(Decimal { mantissa, exponent })
@@ -26,7 +26,7 @@ impl<K: Kernel> Cursor<'_, K> {
 
     /// A nullable decimal; the inner `None` is NULL.
     #[inline(always)]
-    pub fn decimal_nullable(&mut self, context: &mut Context) -> Option<Option<Decimal>> {
+    pub fn decimal_nullable(&mut self, context: &mut CodingContext) -> Option<Option<Decimal>> {
         let Some(value) = self.signed_nullable::<64>(context)? else { return Some(None) };
         let exponent = exponent(value)?;
         let mantissa = self.signed_word(context)?;
@@ -34,16 +34,16 @@ impl<K: Kernel> Cursor<'_, K> {
     }
 }
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORDS, MASKS, TAGS> {
     /// Assigns a decimal to the entry; returns it.
     #[inline(always)]
-    pub fn assign_decimal(&mut self, slot: Slot, value: Decimal) -> Decimal {
+    pub fn assign_decimal(&mut self, slot: StateSlot, value: Decimal) -> Decimal {
         self.assign_scaled(slot, value.mantissa, value.exponent);
         value
     }
 
     #[inline(always)]
-    pub(super) fn previous_decimal(&self, slot: Slot) -> Decimal {
+    pub(super) fn previous_decimal(&self, slot: StateSlot) -> Decimal {
         let (mantissa, exponent) = self.scaled(slot);
         Decimal { mantissa, exponent }
     }
@@ -52,7 +52,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn assign_decimal_or_empty(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<Decimal>,
     ) -> Option<Decimal> {
         match value {
@@ -67,7 +67,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Returns the decimal of a copy: the previous value, or the initial value, which is then
     /// assigned.
     #[inline(always)]
-    pub fn copied_decimal(&mut self, slot: Slot, initial: Option<Decimal>) -> Option<Decimal> {
+    pub fn copied_decimal(&mut self, slot: StateSlot, initial: Option<Decimal>) -> Option<Decimal> {
         match self.entry_state(slot) {
             EntryState::Assigned => Some(self.previous_decimal(slot)),
             EntryState::Undefined => initial.map(|initial| self.assign_decimal(slot, initial)),
@@ -79,7 +79,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn copied_decimal_optional(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<Decimal>,
     ) -> Option<Decimal> {
         let value = self.copied_decimal(slot, initial);
@@ -91,12 +91,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Reads the delta of a mandatory decimal.
     #[inline(always)]
-    pub fn delta_decimal<K: Kernel>(
+    pub fn delta_decimal<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Decimal,
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Decimal> {
         let exponent = cursor.signed_word(context)?;
         self.add_decimal(exponent, slot, initial, cursor, context)
@@ -104,12 +104,12 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Reads the delta of an optional decimal; the inner `None` is NULL.
     #[inline(always)]
-    pub fn delta_decimal_optional<K: Kernel>(
+    pub fn delta_decimal_optional<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Decimal,
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Option<Decimal>> {
         match cursor.delta_nullable(context)? {
             Some(exponent) => self.add_decimal(exponent, slot, initial, cursor, context).map(Some),
@@ -118,13 +118,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     #[inline(always)]
-    fn add_decimal<K: Kernel>(
+    fn add_decimal<K: CpuKernel>(
         &mut self,
         exponent_delta: i64,
-        slot: Slot,
+        slot: StateSlot,
         initial: Decimal,
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Decimal> {
         let mantissa_delta = cursor.signed_word(context)?;
         let base = self.decimal_base(slot, initial)?;

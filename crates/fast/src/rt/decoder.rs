@@ -1,10 +1,10 @@
 //! Decodes with a generated module, and with the dynamic engine what the module does not support.
 
-use super::context::Context;
-use super::cursor::{Cursor, seldom};
+use super::context::CodingContext;
+use super::cursor::{InputCursor, seldom};
 use super::extract::Extracting;
 use super::facts::Templates;
-use super::kernel::{Kernel, Portable};
+use super::kernel::{CpuKernel, Portable};
 use super::lanes::Sequences;
 use super::link::{LinkError, Links};
 use super::packet::{PADDED_LEN, Packet, PaddedPacket};
@@ -44,7 +44,7 @@ struct Engines<T: Templates> {
     dynamic: Dynamic,
     links: Links,
     state: T::State,
-    context: Context,
+    context: CodingContext,
     options: DecoderOptions,
     left_over: u64,
     /// True if the dynamic engine has decoded since its last reset.
@@ -113,7 +113,7 @@ impl<T: Templates> Decoder<T> {
     /// [`LinkError::ProjectedProgram`] for a program with a projection.
     pub fn adopting(program: Arc<Program>, options: DecoderOptions) -> Result<Self, LinkError> {
         let links = Links::of::<T>(&program)?;
-        let mut context = Context::new(
+        let mut context = CodingContext::new(
             links.enabled(),
             options.conformance,
             &options.limits,
@@ -323,7 +323,7 @@ impl<T: Templates> Engines<T> {
     }
 
     #[inline(always)]
-    fn run_on<'m, K: Kernel>(
+    fn run_on<'m, K: CpuKernel>(
         &mut self,
         kernel: K,
         input: Packet<'_>,
@@ -343,7 +343,7 @@ impl<T: Templates> Engines<T> {
             }
             false => input.buffer(),
         };
-        let Some(cursor) = Cursor::new(buffer, kernel) else { return Err(messages) };
+        let Some(cursor) = InputCursor::new(buffer, kernel) else { return Err(messages) };
         let start = cursor.address();
         self.state.begin();
         self.context.begin_in(start + input.len(), is_stream);
@@ -467,7 +467,7 @@ impl<T: Templates> Engines<T> {
     fn peek(&mut self, input: &[u8]) -> Option<usize> {
         let mut padded = PaddedPacket::default();
         let buffer = if input.len() < PADDED_LEN { padded.copy(input) } else { input };
-        let mut cursor = Cursor::new(buffer, Portable)?;
+        let mut cursor = InputCursor::new(buffer, Portable)?;
         let map = cursor.wide_map::<1>(&mut self.context)?;
         if !map.peek() {
             return self.links.last_index(self.state.last()).map(|index| index as usize);

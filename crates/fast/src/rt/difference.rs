@@ -2,19 +2,19 @@
 //!
 //! Spec: FAST 1.1 §6.3.7.3, §6.3.7.4, §6.3.8.
 
-use super::context::Context;
-use super::encode::Output;
-use super::kernel::Kernel;
+use super::context::CodingContext;
+use super::encode::OutputCursor;
+use super::kernel::CpuKernel;
 use super::text::Charset;
 use crate::encoder::text_delta::{TextDelta, shortest_tail};
 
-impl<K: Kernel> Output<'_, K> {
+impl<K: CpuKernel> OutputCursor<'_, K> {
     fn part(
         &mut self,
         value: &[u8],
         charset: Charset,
         nullable: bool,
-        context: &Context,
+        context: &CodingContext,
     ) -> Option<()> {
         match charset {
             Charset::Ascii => self.any_ascii(value, nullable, context),
@@ -29,7 +29,7 @@ impl<K: Kernel> Output<'_, K> {
         base: &[u8],
         charset: Charset,
         nullable: bool,
-        context: &Context,
+        context: &CodingContext,
     ) -> Option<()> {
         context.accepts(value, charset)?;
         let delta = TextDelta::shortest(charset == Charset::Ascii, nullable, base, value)?;
@@ -48,7 +48,7 @@ impl<K: Kernel> Output<'_, K> {
         base: &[u8],
         charset: Charset,
         nullable: bool,
-        context: &Context,
+        context: &CodingContext,
     ) -> Option<()> {
         context.accepts(value, charset)?;
         let tail = shortest_tail(charset == Charset::Ascii, base, value)?;

@@ -1,13 +1,13 @@
 //! Writes the wire types for generated encoders.
 //!
-//! Like the decoders' cursor, [`Output`] handles well-formed, common values. `None` means anything
+//! Like the decoders' cursor, [`OutputCursor`] handles well-formed, common values. `None` means anything
 //! else; the dynamic engine then encodes the message or reports the error.
 //!
 //! Spec: FAST 1.1 §10.
 
 use super::ahead::space::{PIECE, Space, SpaceMark};
-use super::context::Context;
-use super::kernel::{Kernel, Outgoing, Portable};
+use super::context::CodingContext;
+use super::kernel::{CpuKernel, EncodeSegment, Portable};
 use super::text::{Charset, Text};
 
 const STOP: u8 = 0x80;
@@ -20,7 +20,7 @@ const BYTE: u32 = 0x38;
 
 /// Output position of an encoder. It is passed between functions by value, in registers.
 #[derive(Debug)]
-pub struct Output<'o, K = Portable> {
+pub struct OutputCursor<'o, K = Portable> {
     space: Space<'o>,
     pub(super) kernel: K,
 }
@@ -65,7 +65,7 @@ fn any_ascii<'o>(mut space: Space<'o>, value: &[u8], nullable: bool) -> Option<S
     Some(space)
 }
 
-impl<'o, K: Kernel> Output<'o, K> {
+impl<'o, K: CpuKernel> OutputCursor<'o, K> {
     #[inline(always)]
     pub(crate) fn new(space: Space<'o>, kernel: K) -> Self {
         Self { space, kernel }
@@ -90,7 +90,7 @@ impl<'o, K: Kernel> Output<'o, K> {
 
     /// Encodes a segment in a separate function.
     #[inline(always)]
-    pub fn encode<S: Outgoing + ?Sized>(
+    pub fn encode<S: EncodeSegment + ?Sized>(
         self,
         segment: &S,
         arena: &[u8],
@@ -219,7 +219,13 @@ impl<'o, K: Kernel> Output<'o, K> {
 
     /// Writes an ascii string.
     #[inline(always)]
-    pub fn ascii(&mut self, text: Text, nullable: bool, arena: &[u8], x: &Context) -> Option<()> {
+    pub fn ascii(
+        &mut self,
+        text: Text,
+        nullable: bool,
+        arena: &[u8],
+        x: &CodingContext,
+    ) -> Option<()> {
         if self.is_short_ascii(text.word())? {
             return Some(());
         }
@@ -261,14 +267,24 @@ impl<'o, K: Kernel> Output<'o, K> {
 
     /// Writes a nullable ascii string; `None` is NULL.
     #[inline(always)]
-    pub fn ascii_nullable(&mut self, text: Option<Text>, arena: &[u8], x: &Context) -> Option<()> {
+    pub fn ascii_nullable(
+        &mut self,
+        text: Option<Text>,
+        arena: &[u8],
+        x: &CodingContext,
+    ) -> Option<()> {
         match text {
             Some(text) => self.ascii(text, true, arena, x),
             None => self.null(),
         }
     }
 
-    pub(super) fn any_ascii(&mut self, value: &[u8], nullable: bool, x: &Context) -> Option<()> {
+    pub(super) fn any_ascii(
+        &mut self,
+        value: &[u8],
+        nullable: bool,
+        x: &CodingContext,
+    ) -> Option<()> {
         if value.len() > x.string_max {
             return None;
         }
@@ -282,7 +298,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         value: &[u8],
         charset: Charset,
         nullable: bool,
-        x: &Context,
+        x: &CodingContext,
     ) -> Option<()> {
         if value.len() > x.string_max
             || charset == Charset::Unicode && std::str::from_utf8(value).is_err()
@@ -303,7 +319,7 @@ impl<'o, K: Kernel> Output<'o, K> {
         text: Option<Text>,
         charset: Charset,
         arena: &[u8],
-        x: &Context,
+        x: &CodingContext,
     ) -> Option<()> {
         match text {
             Some(text) => self.vector(text.bytes(arena), charset, true, x),

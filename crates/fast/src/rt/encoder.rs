@@ -1,11 +1,11 @@
 //! Encodes with a generated module, and with the dynamic engine what the module does not support.
 
 use super::OutputRoom;
-use super::context::Context;
-use super::encode::Output;
+use super::context::CodingContext;
+use super::encode::OutputCursor;
 use super::extract::Extracting;
 use super::facts::Templates;
-use super::kernel::{Kernel, Portable};
+use super::kernel::{CpuKernel, Portable};
 use super::link::{LinkError, Links};
 use super::state::sealed::Handover;
 use crate::builder::MessageBuilder;
@@ -30,7 +30,7 @@ pub struct Encoder<T: Templates> {
     builder: MessageBuilder,
     links: Links,
     state: T::State,
-    context: Context,
+    context: CodingContext,
     room: OutputRoom,
     /// Larger buffer to retry messages in.
     ample: Vec<u8>,
@@ -74,7 +74,7 @@ impl<T: Templates> Encoder<T> {
             return Err(LinkError::ProjectedModule);
         }
         Ok(Self {
-            context: Context::new(
+            context: CodingContext::new(
                 links.enabled(),
                 Conformance::Canonical,
                 &options.limits,
@@ -172,7 +172,7 @@ impl<T: Templates> Encoder<T> {
     }
 
     #[inline(always)]
-    fn run_on<K: Kernel>(
+    fn run_on<K: CpuKernel>(
         &mut self,
         kernel: K,
         message: T::Message<'_>,
@@ -183,7 +183,7 @@ impl<T: Templates> Encoder<T> {
         self.context.begin();
         let (state, context) = (&mut self.state, &mut self.context);
         let len = self.room.append(out, |space| {
-            let end = T::encode(Output::new(space, kernel), message, state, context)?;
+            let end = T::encode(OutputCursor::new(space, kernel), message, state, context)?;
             Some(end.into_space())
         });
         if len.is_none() {

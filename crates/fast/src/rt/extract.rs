@@ -3,10 +3,10 @@
 //! This module uses `unsafe` to call functions that require these CPU features.
 #![allow(unsafe_code)]
 
-use super::context::Context;
-use super::cursor::Cursor;
-use super::encode::Output;
-use super::kernel::{Change, Kernel, Outgoing, Segment, sealed::Sealed};
+use super::context::CodingContext;
+use super::cursor::InputCursor;
+use super::encode::OutputCursor;
+use super::kernel::{CpuKernel, DecodeSegment, EncodeSegment, LanePrediction, sealed::Sealed};
 use std::arch::x86_64::{
     __cpuid, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64,
     _mm256_loadu_si256, _mm256_movemask_pd, _pdep_u64, _pext_u32, _pext_u64,
@@ -43,7 +43,7 @@ fn is_quick() -> bool {
 
 impl Sealed for Extracting {}
 
-impl Kernel for Extracting {
+impl CpuKernel for Extracting {
     const HAS_FORMS: bool = true;
 
     #[inline(always)]
@@ -69,7 +69,7 @@ impl Kernel for Extracting {
         self,
         words: &[[u8; 8]; N],
         before: &[[u8; 8]; N],
-        change: Change<'_, N>,
+        change: LanePrediction<'_, N>,
     ) -> u32 {
         // SAFETY: `self` proves that the CPU has AVX2. The load reads four words of eight bytes and
         // needs no alignment.
@@ -92,26 +92,26 @@ impl Kernel for Extracting {
     }
 
     #[inline(always)]
-    fn encode<'o, S: Outgoing + ?Sized>(
-        out: Output<'o, Self>,
+    fn encode<'o, S: EncodeSegment + ?Sized>(
+        out: OutputCursor<'o, Self>,
         segment: &S,
         arena: &[u8],
         state: &mut S::State,
         context: &mut S::Context,
-    ) -> Option<Output<'o, Self>> {
+    ) -> Option<OutputCursor<'o, Self>> {
         // SAFETY: an output of this kernel contains a value of it, which proves that the CPU has
         // the features for which the function is compiled.
         unsafe { run_outgoing(out, segment, arena, state, context) }
     }
 
     #[inline(always)]
-    fn decode<'b, S: Segment>(
-        at: Cursor<'b, Self>,
+    fn decode<'b, S: DecodeSegment>(
+        at: InputCursor<'b, Self>,
         map: S::Map<'b, Self>,
         state: &mut S::State,
         out: &mut S::Out,
-        context: &mut Context,
-    ) -> Option<Cursor<'b, Self>> {
+        context: &mut CodingContext,
+    ) -> Option<InputCursor<'b, Self>> {
         // SAFETY: a cursor of this kernel contains a value of it, which proves that the CPU has the
         // features for which the function is compiled.
         unsafe { run::<S>(at, map, state, out, context) }
@@ -121,25 +121,25 @@ impl Kernel for Extracting {
 /// Decodes a segment; compiled for these CPUs.
 #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe")]
 #[inline(never)]
-fn run<'b, S: Segment>(
-    at: Cursor<'b, Extracting>,
+fn run<'b, S: DecodeSegment>(
+    at: InputCursor<'b, Extracting>,
     map: S::Map<'b, Extracting>,
     state: &mut S::State,
     out: &mut S::Out,
-    context: &mut Context,
-) -> Option<Cursor<'b, Extracting>> {
+    context: &mut CodingContext,
+) -> Option<InputCursor<'b, Extracting>> {
     S::decode(at, map, state, out, context)
 }
 
 /// Encodes a segment; compiled for these CPUs.
 #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe,avx2")]
 #[inline(never)]
-fn run_outgoing<'o, S: Outgoing + ?Sized>(
-    out: Output<'o, Extracting>,
+fn run_outgoing<'o, S: EncodeSegment + ?Sized>(
+    out: OutputCursor<'o, Extracting>,
     segment: &S,
     arena: &[u8],
     state: &mut S::State,
     context: &mut S::Context,
-) -> Option<Output<'o, Extracting>> {
+) -> Option<OutputCursor<'o, Extracting>> {
     segment.encode(out, arena, state, context)
 }

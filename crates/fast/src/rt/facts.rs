@@ -1,12 +1,12 @@
 //! Metadata of a generated module, and the trait through which the decoder and encoder call it.
 
-use super::context::Context;
-use super::cursor::Cursor;
-use super::encode::Output;
+use super::context::CodingContext;
+use super::cursor::InputCursor;
+use super::encode::OutputCursor;
 use super::growth::Growth;
-use super::kernel::Kernel;
+use super::kernel::CpuKernel;
 use super::lanes::SequenceFacts;
-use super::state::{PreviousValues, Slot};
+use super::state::{PreviousValues, StateSlot};
 use super::visit::{Visit, VisitTags};
 use crate::error::Error;
 use crate::message::Record;
@@ -26,7 +26,7 @@ pub enum ValueKind {
 #[derive(Clone, Copy, Debug)]
 pub struct EntryFacts {
     /// Location in the module's state.
-    pub slot: Slot,
+    pub slot: StateSlot,
     /// Kind of its values, by type tag; a single pair with tag 0 unless several types share the
     /// entry.
     pub kinds: &'static [(u8, ValueKind)],
@@ -76,12 +76,12 @@ pub trait Templates: Sized + 'static {
     /// # Errors
     /// Returns the messages if the dynamic engine must decode. The state is unchanged then.
     #[allow(clippy::type_complexity)]
-    fn decode<'b, 'm, K: Kernel>(
-        cursor: Cursor<'b, K>,
+    fn decode<'b, 'm, K: CpuKernel>(
+        cursor: InputCursor<'b, K>,
         state: &mut Self::State,
         messages: &'m mut Self::Messages,
-        context: &mut Context,
-    ) -> Result<(Cursor<'b, K>, Self::Message<'m>), &'m mut Self::Messages>;
+        context: &mut CodingContext,
+    ) -> Result<(InputCursor<'b, K>, Self::Message<'m>), &'m mut Self::Messages>;
 
     /// Returns the message decoded or filled last; initially that of the first template.
     fn message(messages: &Self::Messages) -> Self::Message<'_>;
@@ -111,10 +111,10 @@ pub trait Templates: Sized + 'static {
 
     /// Encodes a message and returns the output after it; `None` if the dynamic engine must encode.
     /// The state is unchanged then.
-    fn encode<'o, K: Kernel>(
-        out: Output<'o, K>,
+    fn encode<'o, K: CpuKernel>(
+        out: OutputCursor<'o, K>,
         message: Self::Message<'_>,
         state: &mut Self::State,
-        context: &mut Context,
-    ) -> Option<Output<'o, K>>;
+        context: &mut CodingContext,
+    ) -> Option<OutputCursor<'o, K>>;
 }

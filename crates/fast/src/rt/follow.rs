@@ -6,15 +6,15 @@
 //! Spec: FAST 1.1 §6.3.
 
 use super::past::{Unknown, Warm};
-use super::state::{Slot, State};
+use super::state::{ModuleState, StateSlot};
 use super::text::{Text, short_bytes};
 use crate::dictionary::EntryState;
 use crate::template::Decimal;
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORDS, MASKS, TAGS> {
     /// True if a mandatory copied integer must be sent.
     #[inline(always)]
-    pub fn sends_copy(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
+    pub fn sends_copy(&mut self, slot: StateSlot, value: u64, initial: Option<u64>) -> bool {
         if self.is_assigned::<Unknown>(slot) {
             let differs = self.word(slot) != value;
             self.assign::<Warm>(slot, value);
@@ -25,7 +25,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// As [`sends_copy`](Self::sends_copy), without a previous value.
     #[inline(always)]
-    fn sends_first(&mut self, slot: Slot, value: u64, initial: Option<u64>) -> bool {
+    fn sends_first(&mut self, slot: StateSlot, value: u64, initial: Option<u64>) -> bool {
         let follows = initial == Some(value) && self.entry_state(slot) == EntryState::Undefined;
         self.assign::<Unknown>(slot, value);
         !follows
@@ -35,7 +35,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn sends_copy_optional(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<u64>,
         initial: Option<u64>,
     ) -> bool {
@@ -49,7 +49,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     fn follows<V: PartialEq>(
         &self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<V>,
         initial: Option<V>,
         previous: impl FnOnce() -> V,
@@ -65,7 +65,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn sends_increment(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: u64,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
@@ -82,7 +82,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn sends_increment_optional(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<u64>,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
@@ -96,7 +96,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// True if the entry holds a value of another type (D4); it has the given type afterwards.
-    pub fn is_foreign(&mut self, slot: Slot, tag: u8) -> bool {
+    pub fn is_foreign(&mut self, slot: StateSlot, tag: u8) -> bool {
         self.check_type(slot, tag, false).is_none() && {
             self.check_type(slot, tag, true);
             true
@@ -104,26 +104,31 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Replaces a value of another type; the new value must always be sent.
-    pub fn sends_replaced(&mut self, slot: Slot, value: Option<u64>) -> bool {
+    pub fn sends_replaced(&mut self, slot: StateSlot, value: Option<u64>) -> bool {
         self.assign_or_empty::<Unknown>(slot, value);
         true
     }
 
     /// As [`sends_replaced`](Self::sends_replaced), for a string.
-    pub fn sends_replaced_text(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) -> bool {
+    pub fn sends_replaced_text(
+        &mut self,
+        slot: StateSlot,
+        value: Option<Text>,
+        arena: &[u8],
+    ) -> bool {
         self.keep_encoded(slot, value, arena);
         true
     }
 
     /// As [`sends_replaced`](Self::sends_replaced), for a decimal.
-    pub fn sends_replaced_decimal(&mut self, slot: Slot, value: Option<Decimal>) -> bool {
+    pub fn sends_replaced_decimal(&mut self, slot: StateSlot, value: Option<Decimal>) -> bool {
         self.assign_decimal_or_empty(slot, value);
         true
     }
 
     /// Assigns a string of the message to the entry.
     #[inline(always)]
-    pub fn keep_encoded(&mut self, slot: Slot, value: Option<Text>, arena: &[u8]) {
+    pub fn keep_encoded(&mut self, slot: StateSlot, value: Option<Text>, arena: &[u8]) {
         match value {
             Some(text) if text.is_short() => {
                 self.assign::<Unknown>(slot, text.word());
@@ -138,7 +143,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn sends_copy_short(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<Text>,
         initial: Option<Text>,
         arena: &[u8],
@@ -158,7 +163,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn sends_copy_text(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<Text>,
         initial: Option<&[u8]>,
         arena: &[u8],
@@ -180,7 +185,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(never)]
     pub fn sends_tail(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<Text>,
         initial: Option<&[u8]>,
         arena: &[u8],
@@ -196,7 +201,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// True if a copied decimal must be sent.
     pub fn sends_copy_decimal(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         value: Option<Decimal>,
         initial: Option<Decimal>,
     ) -> bool {
@@ -206,7 +211,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Returns the decimal to which a delta is added; `None` if the previous value is empty.
-    pub fn decimal_base(&self, slot: Slot, initial: Decimal) -> Option<Decimal> {
+    pub fn decimal_base(&self, slot: StateSlot, initial: Decimal) -> Option<Decimal> {
         match self.entry_state(slot) {
             EntryState::Assigned => Some(self.previous_decimal(slot)),
             EntryState::Undefined => Some(initial),
@@ -215,7 +220,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Returns the string to which a delta is applied; `None` if the previous value is empty.
-    pub fn text_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> Option<&'s [u8]> {
+    pub fn text_base<'s>(&'s self, slot: StateSlot, initial: &'s [u8]) -> Option<&'s [u8]> {
         match self.entry_state(slot) {
             EntryState::Assigned => Some(self.previous_bytes(slot)),
             EntryState::Undefined => Some(initial),
@@ -224,7 +229,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     }
 
     /// Returns the string whose end a tail replaces.
-    pub fn tail_base<'s>(&'s self, slot: Slot, initial: &'s [u8]) -> &'s [u8] {
+    pub fn tail_base<'s>(&'s self, slot: StateSlot, initial: &'s [u8]) -> &'s [u8] {
         match self.entry_state(slot) {
             EntryState::Assigned => self.previous_bytes(slot),
             _ => initial,

@@ -1,13 +1,13 @@
 //! Kernels: the CPUs for which generated code is compiled, portable or with bit extraction. A
 //! decoder selects one when it is created.
 
-use super::context::Context;
-use super::cursor::Cursor;
-use super::encode::Output;
+use super::context::CodingContext;
+use super::cursor::InputCursor;
+use super::encode::OutputCursor;
 use std::fmt::Debug;
 
 /// A CPU for which generated code is compiled. All kernels decode the same values.
-pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
+pub trait CpuKernel: Copy + Debug + 'static + sealed::Sealed {
     /// Whether segments are also compiled in variants by the known state of their entries
     /// ([`Past`](super::Past)). That more than doubles the code, so only one kernel has them: if
     /// there are two, that of current CPUs.
@@ -28,31 +28,31 @@ pub trait Kernel: Copy + Debug + 'static + sealed::Sealed {
         self,
         words: &[[u8; 8]; N],
         before: &[[u8; 8]; N],
-        change: Change<'_, N>,
+        change: LanePrediction<'_, N>,
     ) -> u32;
 
     /// Decodes a segment with code compiled for this CPU.
-    fn decode<'b, S: Segment>(
-        at: Cursor<'b, Self>,
+    fn decode<'b, S: DecodeSegment>(
+        at: InputCursor<'b, Self>,
         map: S::Map<'b, Self>,
         state: &mut S::State,
         out: &mut S::Out,
-        context: &mut Context,
-    ) -> Option<Cursor<'b, Self>>;
+        context: &mut CodingContext,
+    ) -> Option<InputCursor<'b, Self>>;
 
     /// Encodes a segment with code compiled for this CPU.
-    fn encode<'o, S: Outgoing + ?Sized>(
-        out: Output<'o, Self>,
+    fn encode<'o, S: EncodeSegment + ?Sized>(
+        out: OutputCursor<'o, Self>,
         segment: &S,
         arena: &[u8],
         state: &mut S::State,
         context: &mut S::Context,
-    ) -> Option<Output<'o, Self>>;
+    ) -> Option<OutputCursor<'o, Self>>;
 }
 
 /// Predicts words from previous ones: `before & keep + add`.
 #[derive(Clone, Copy, Debug)]
-pub struct Change<'c, const N: usize> {
+pub struct LanePrediction<'c, const N: usize> {
     /// Mask of the kept bits.
     pub keep: &'c [u64; N],
     /// Value to add.
@@ -60,7 +60,7 @@ pub struct Change<'c, const N: usize> {
 }
 
 /// A unit that is encoded in a separate function: a template, or a group or sequence entry.
-pub trait Outgoing {
+pub trait EncodeSegment {
     /// Previous values.
     type State: ?Sized;
     /// Other state of encoding a message.
@@ -68,32 +68,32 @@ pub trait Outgoing {
 
     /// Encodes it; `None` if the dynamic engine must encode the message. Long strings are in the
     /// arena.
-    fn encode<'o, K: Kernel>(
+    fn encode<'o, K: CpuKernel>(
         &self,
-        out: Output<'o, K>,
+        out: OutputCursor<'o, K>,
         arena: &[u8],
         state: &mut Self::State,
         context: &mut Self::Context,
-    ) -> Option<Output<'o, K>>;
+    ) -> Option<OutputCursor<'o, K>>;
 }
 
 /// A unit that is decoded in a separate function: a template, or a group or sequence entry.
-pub trait Segment {
+pub trait DecodeSegment {
     /// Previous values of the module.
     type State;
     /// Destination of its fields.
     type Out;
     /// Presence map that the caller has already read, if any.
-    type Map<'b, K: Kernel>;
+    type Map<'b, K: CpuKernel>;
 
     /// Decodes it; `None` if the dynamic engine must decode the message.
-    fn decode<'b, K: Kernel>(
-        at: Cursor<'b, K>,
+    fn decode<'b, K: CpuKernel>(
+        at: InputCursor<'b, K>,
         map: Self::Map<'b, K>,
         state: &mut Self::State,
         out: &mut Self::Out,
-        context: &mut Context,
-    ) -> Option<Cursor<'b, K>>;
+        context: &mut CodingContext,
+    ) -> Option<InputCursor<'b, K>>;
 }
 
 pub(super) mod sealed {
@@ -115,7 +115,7 @@ impl Portable {
 
 impl sealed::Sealed for Portable {}
 
-impl Kernel for Portable {
+impl CpuKernel for Portable {
     const HAS_FORMS: bool = cfg!(not(vectors));
 
     #[inline(always)]
@@ -143,7 +143,7 @@ impl Kernel for Portable {
         self,
         words: &[[u8; 8]; N],
         before: &[[u8; 8]; N],
-        change: Change<'_, N>,
+        change: LanePrediction<'_, N>,
     ) -> u32 {
         let mut differing = 0;
         for (lane, (word, before)) in words.iter().zip(before).enumerate().take(32) {
@@ -155,24 +155,24 @@ impl Kernel for Portable {
     }
 
     #[inline(never)]
-    fn encode<'o, S: Outgoing + ?Sized>(
-        out: Output<'o, Self>,
+    fn encode<'o, S: EncodeSegment + ?Sized>(
+        out: OutputCursor<'o, Self>,
         segment: &S,
         arena: &[u8],
         state: &mut S::State,
         context: &mut S::Context,
-    ) -> Option<Output<'o, Self>> {
+    ) -> Option<OutputCursor<'o, Self>> {
         segment.encode(out, arena, state, context)
     }
 
     #[inline(never)]
-    fn decode<'b, S: Segment>(
-        at: Cursor<'b, Self>,
+    fn decode<'b, S: DecodeSegment>(
+        at: InputCursor<'b, Self>,
         map: S::Map<'b, Self>,
         state: &mut S::State,
         out: &mut S::Out,
-        context: &mut Context,
-    ) -> Option<Cursor<'b, Self>> {
+        context: &mut CodingContext,
+    ) -> Option<InputCursor<'b, Self>> {
         S::decode(at, map, state, out, context)
     }
 }

@@ -25,7 +25,7 @@ pub struct Unknown;
 pub struct Warm;
 
 /// The first values after a reset. All entries were undefined and are marked as assigned
-/// ([`State::mark_assigned`](super::State::mark_assigned)); fields without a value mark theirs as
+/// ([`ModuleState::mark_assigned`](super::ModuleState::mark_assigned)); fields without a value mark theirs as
 /// undefined again.
 #[derive(Clone, Copy, Debug)]
 pub struct Fresh;

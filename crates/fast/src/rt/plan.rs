@@ -3,8 +3,8 @@
 
 use crate::program::{EntryNumbers, LaneKind, Program, SegmentRef, Storage, type_tag};
 use crate::template::{
-    Field, FieldType, Group, Instruction, Length, Name, Operator, Operators, Presence, Sequence,
-    Template, TemplateSet, Value, Width,
+    FieldInstruction, FieldType, GroupInstruction, Instruction, Length, Name, Operator, Operators,
+    Presence, SequenceInstruction, Template, TemplateSet, Value, Width,
 };
 
 pub use crate::program::Projection;
@@ -255,7 +255,7 @@ impl<'p> ModulePlanner<'p, '_> {
         }
     }
 
-    fn field(&self, field: &'p Field) -> FieldPlan<'p> {
+    fn field(&self, field: &'p FieldInstruction) -> FieldPlan<'p> {
         let kind = match &field.operators {
             Operators::Whole(operator) => FieldKind::Scalar {
                 field_type: &field.field_type,
@@ -274,7 +274,7 @@ impl<'p> ModulePlanner<'p, '_> {
         }
     }
 
-    fn group(&mut self, group: &'p Group, segment: SegmentRef) -> FieldPlan<'p> {
+    fn group(&mut self, group: &'p GroupInstruction, segment: SegmentRef) -> FieldPlan<'p> {
         let outer = self.enter_type(group.application_type.as_ref());
         let body = self.body(&group.instructions, segment);
         self.around = outer;
@@ -286,7 +286,11 @@ impl<'p> ModulePlanner<'p, '_> {
         }
     }
 
-    fn sequence(&mut self, sequence: &'p Sequence, segment: SegmentRef) -> FieldPlan<'p> {
+    fn sequence(
+        &mut self,
+        sequence: &'p SequenceInstruction,
+        segment: SegmentRef,
+    ) -> FieldPlan<'p> {
         let Length { name, id, operator } = &sequence.length;
         let length = self.operation(operator, &FieldType::UInt(Width::W32));
         let outer = self.enter_type(sequence.application_type.as_ref());

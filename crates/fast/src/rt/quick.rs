@@ -2,17 +2,17 @@
 //!
 //! Every function returns `None`, without changes, in all other cases.
 
-use super::cursor::{Cursor, STOP, seldom};
-use super::kernel::Kernel;
+use super::cursor::{InputCursor, STOP, seldom};
+use super::kernel::CpuKernel;
 use super::past::Past;
-use super::state::{Slot, State};
+use super::state::{ModuleState, StateSlot};
 use super::text::Text;
 use std::hint::select_unpredictable;
 
 /// The length byte in the word of a one-character string.
 const ONE_CHARACTER: u64 = 1 << 56;
 
-impl<K: Kernel> Cursor<'_, K> {
+impl<K: CpuKernel> InputCursor<'_, K> {
     /// Reads an unsigned integer with copy or increment. `sent` is its presence bit; `next`
     /// computes the value from the previous one. `NULLABLE` is for optional fields.
     #[inline(always)]
@@ -25,8 +25,8 @@ impl<K: Kernel> Cursor<'_, K> {
     >(
         &mut self,
         sent: u8,
-        state: &mut State<WORDS, ENTRIES, TAGS>,
-        slot: Slot,
+        state: &mut ModuleState<WORDS, ENTRIES, TAGS>,
+        slot: StateSlot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
@@ -53,8 +53,8 @@ impl<K: Kernel> Cursor<'_, K> {
     pub fn quick_ascii<P: Past, const WORDS: usize, const ENTRIES: usize, const TAGS: usize>(
         &mut self,
         sent: u8,
-        state: &mut State<WORDS, ENTRIES, TAGS>,
-        slot: Slot,
+        state: &mut ModuleState<WORDS, ENTRIES, TAGS>,
+        slot: StateSlot,
         initial: Option<Text>,
     ) -> Option<Text> {
         let Some(window) = self.ahead.window() else {

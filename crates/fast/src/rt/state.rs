@@ -9,7 +9,7 @@ use std::hint::select_unpredictable;
 /// Location of a dictionary entry. Generated code has locations as constants, so the compiler
 /// removes bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct StateSlot {
     entry: usize,
     word: usize,
     /// Index of the text buffer and of the tag, for entries that have one.
@@ -17,7 +17,7 @@ pub struct Slot {
     tag: usize,
 }
 
-impl Slot {
+impl StateSlot {
     /// Returns the location of entry number `entry`, whose value is at `word`.
     pub const fn new(entry: usize, word: usize) -> Self {
         Self { entry, word, text: usize::MAX, tag: usize::MAX }
@@ -76,7 +76,7 @@ impl StateBefore {
 /// store forwarding, which fails for a word of which one byte was written.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct State<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
+pub struct ModuleState<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> {
     words: [Word; WORDS],
     states: [u8; ENTRIES],
     tags: [u8; TAGS],
@@ -130,7 +130,9 @@ pub struct Saved<const LEN: usize, const ENTRIES: usize, const TAGS: usize> {
     tags: [u8; TAGS],
 }
 
-impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, ENTRIES, TAGS> {
+impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize>
+    ModuleState<WORDS, ENTRIES, TAGS>
+{
     /// Creates a state with all entries undefined and this many buffers for long strings.
     pub fn new(buffers: usize) -> Self {
         Self {
@@ -282,20 +284,20 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// True if an entry is assigned.
     #[inline(always)]
-    pub fn is_assigned<P: Past>(&self, slot: Slot) -> bool {
+    pub fn is_assigned<P: Past>(&self, slot: StateSlot) -> bool {
         P::IS_WARM || !P::IS_FRESH && self.states[slot.entry] == is::ASSIGNED
     }
 
     /// Marks an entry as unchanged by its field.
     #[inline(always)]
-    pub fn leave<P: Past>(&mut self, slot: Slot) {
+    pub fn leave<P: Past>(&mut self, slot: StateSlot) {
         if P::IS_FRESH {
             self.states[slot.entry] = is::UNDEFINED;
         }
     }
 
     #[inline(always)]
-    pub(super) fn entry_state(&self, slot: Slot) -> EntryState {
+    pub(super) fn entry_state(&self, slot: StateSlot) -> EntryState {
         match self.states[slot.entry] {
             is::ASSIGNED => EntryState::Assigned,
             is::EMPTY => EntryState::Empty,
@@ -307,7 +309,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     #[inline(always)]
     pub(super) fn before<P: Past>(
         &self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> StateBefore {
@@ -330,13 +332,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     }
 
     #[inline(always)]
-    pub(super) fn word(&self, slot: Slot) -> u64 {
+    pub(super) fn word(&self, slot: StateSlot) -> u64 {
         u64::from_le_bytes(self.words[slot.word])
     }
 
     /// Assigns `value` to the entry; returns it.
     #[inline(always)]
-    pub fn assign<P: Past>(&mut self, slot: Slot, value: u64) -> u64 {
+    pub fn assign<P: Past>(&mut self, slot: StateSlot, value: u64) -> u64 {
         self.words[slot.word] = value.to_le_bytes();
         if !P::IS_MARKED {
             self.states[slot.entry] = is::ASSIGNED;
@@ -346,7 +348,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// As [`assign`](Self::assign); NULL empties the entry.
     #[inline(always)]
-    pub fn assign_or_empty<P: Past>(&mut self, slot: Slot, value: Option<u64>) -> Option<u64> {
+    pub fn assign_or_empty<P: Past>(&mut self, slot: StateSlot, value: Option<u64>) -> Option<u64> {
         match value {
             Some(value) => Some(self.assign::<P>(slot, value)),
             None => {
@@ -358,12 +360,12 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// Empties the entry.
     #[inline(always)]
-    pub fn set_empty(&mut self, slot: Slot) {
+    pub fn set_empty(&mut self, slot: StateSlot) {
         self.states[slot.entry] = is::EMPTY;
     }
 
     /// Assigns a string of more than seven bytes to the entry.
-    pub(super) fn assign_long(&mut self, slot: Slot, bytes: &[u8]) {
+    pub(super) fn assign_long(&mut self, slot: StateSlot, bytes: &[u8]) {
         let Some(buffer) = self.buffers.get_mut(slot.text) else { return };
         if buffer.kept_for != self.message {
             std::mem::swap(&mut buffer.now, &mut buffer.before);
@@ -374,12 +376,12 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
         self.assign::<Unknown>(slot, LONG);
     }
 
-    pub(super) fn long(&self, slot: Slot) -> &[u8] {
+    pub(super) fn long(&self, slot: StateSlot) -> &[u8] {
         self.buffers.get(slot.text).map_or(&[], |buffer| &buffer.now)
     }
 
     /// Returns the previous string, short or long.
-    pub(super) fn previous_bytes(&self, slot: Slot) -> &[u8] {
+    pub(super) fn previous_bytes(&self, slot: StateSlot) -> &[u8] {
         let word = &self.words[slot.word];
         short_bytes(word).unwrap_or_else(|| self.long(slot))
     }
@@ -387,7 +389,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     /// Returns the integer of a copy: the previous value, or the initial value, which is then
     /// assigned.
     #[inline(always)]
-    pub fn copied<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+    pub fn copied<P: Past>(&mut self, slot: StateSlot, initial: Option<u64>) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
@@ -396,7 +398,11 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// As [`copied`](Self::copied), for an optional field: `None` is absent.
     #[inline(always)]
-    pub fn copied_optional<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+    pub fn copied_optional<P: Past>(
+        &mut self,
+        slot: StateSlot,
+        initial: Option<u64>,
+    ) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
@@ -411,7 +417,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     #[inline(always)]
     pub fn incremented<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
@@ -426,7 +432,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     #[inline(always)]
     pub fn incremented_optional<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<u64>,
         next: impl Fn(u64) -> u64,
     ) -> Option<u64> {
@@ -438,7 +444,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     }
 
     #[inline(always)]
-    fn begin_with<P: Past>(&mut self, slot: Slot, initial: Option<u64>) -> Option<u64> {
+    fn begin_with<P: Past>(&mut self, slot: StateSlot, initial: Option<u64>) -> Option<u64> {
         let initial = initial?;
         if !P::IS_FRESH && self.states[slot.entry] == is::EMPTY {
             return None;
@@ -448,7 +454,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// Returns the base of a delta.
     #[inline(always)]
-    pub fn base<P: Past>(&self, slot: Slot, initial: u64) -> Option<u64> {
+    pub fn base<P: Past>(&self, slot: StateSlot, initial: u64) -> Option<u64> {
         if self.is_assigned::<P>(slot) {
             return Some(self.word(slot));
         }
@@ -459,7 +465,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
     #[inline(always)]
     pub fn added<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: u64,
         delta: i64,
         add: impl Fn(u64, i64) -> Option<u64>,
@@ -474,7 +480,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// Checks the type of the entry's value (D4): `None` if it has another type and the field does
     /// not replace it.
-    pub fn check_type(&mut self, slot: Slot, tag: u8, replaces: bool) -> Option<()> {
+    pub fn check_type(&mut self, slot: StateSlot, tag: u8, replaces: bool) -> Option<()> {
         if !replaces
             && self.entry_state(slot) != EntryState::Undefined
             && self.tags[slot.tag] != tag
@@ -487,13 +493,13 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> State<WORDS, E
 
     /// Returns the previous decimal: mantissa and exponent.
     #[inline(always)]
-    pub(super) fn scaled(&self, slot: Slot) -> (i64, i32) {
+    pub(super) fn scaled(&self, slot: StateSlot) -> (i64, i32) {
         let exponent = u64::from_le_bytes(self.words[slot.word + 1]);
         (self.word(slot) as i64, exponent as i32)
     }
 
     #[inline(always)]
-    pub(super) fn assign_scaled(&mut self, slot: Slot, mantissa: i64, exponent: i32) {
+    pub(super) fn assign_scaled(&mut self, slot: StateSlot, mantissa: i64, exponent: i32) {
         self.words[slot.word + 1] = i64::from(exponent).to_le_bytes();
         self.assign::<Unknown>(slot, mantissa as u64);
     }
@@ -508,16 +514,16 @@ pub(super) enum Previous<'v> {
     Bytes(&'v [u8]),
 }
 
-/// Functions of [`State`] for the dispatcher, independent of its size.
+/// Functions of [`ModuleState`] for the dispatcher, independent of its size.
 pub trait PreviousValues: Clone + std::fmt::Debug + sealed::Handover {}
 
 impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> PreviousValues
-    for State<WORDS, ENTRIES, TAGS>
+    for ModuleState<WORDS, ENTRIES, TAGS>
 {
 }
 
 pub(super) mod sealed {
-    use super::{LastTemplate, Previous, Slot};
+    use super::{LastTemplate, Previous, StateSlot};
     use crate::rt::facts::ValueKind;
 
     /// Transfer of previous values, entry by entry.
@@ -531,16 +537,16 @@ pub(super) mod sealed {
         fn set_last_word(&mut self, last: u64);
         fn set_last(&mut self, last: LastTemplate);
         #[allow(private_interfaces)]
-        fn previous(&self, slot: Slot, kind: ValueKind) -> Previous<'_>;
+        fn previous(&self, slot: StateSlot, kind: ValueKind) -> Previous<'_>;
         #[allow(private_interfaces)]
-        fn set_previous(&mut self, slot: Slot, value: Previous<'_>);
-        fn tag(&self, slot: Slot) -> u8;
-        fn set_tag(&mut self, slot: Slot, tag: u8);
+        fn set_previous(&mut self, slot: StateSlot, value: Previous<'_>);
+        fn tag(&self, slot: StateSlot) -> u8;
+        fn set_tag(&mut self, slot: StateSlot, tag: u8);
     }
 }
 
 impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handover
-    for State<WORDS, ENTRIES, TAGS>
+    for ModuleState<WORDS, ENTRIES, TAGS>
 {
     #[inline]
     fn reset(&mut self) {
@@ -573,7 +579,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
     }
 
     #[allow(private_interfaces)]
-    fn previous(&self, slot: Slot, kind: ValueKind) -> Previous<'_> {
+    fn previous(&self, slot: StateSlot, kind: ValueKind) -> Previous<'_> {
         match (self.entry_state(slot), kind) {
             (EntryState::Undefined, _) => Previous::Undefined,
             (EntryState::Empty, _) => Previous::Empty,
@@ -587,7 +593,7 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
     }
 
     #[allow(private_interfaces)]
-    fn set_previous(&mut self, slot: Slot, value: Previous<'_>) {
+    fn set_previous(&mut self, slot: StateSlot, value: Previous<'_>) {
         self.is_fresh = false;
         match value {
             Previous::Undefined => self.states[slot.entry] = is::UNDEFINED,
@@ -605,11 +611,11 @@ impl<const WORDS: usize, const ENTRIES: usize, const TAGS: usize> sealed::Handov
         }
     }
 
-    fn tag(&self, slot: Slot) -> u8 {
+    fn tag(&self, slot: StateSlot) -> u8 {
         self.tags.get(slot.tag).copied().unwrap_or_default()
     }
 
-    fn set_tag(&mut self, slot: Slot, tag: u8) {
+    fn set_tag(&mut self, slot: StateSlot, tag: u8) {
         if let Some(of_slot) = self.tags.get_mut(slot.tag) {
             *of_slot = tag;
         }

@@ -1,12 +1,12 @@
 //! Strings and byte vectors: short ones are stored in a word, long ones in the message's arena.
 
-use super::context::Context;
-use super::cursor::{Cursor, seldom};
+use super::context::CodingContext;
+use super::cursor::{InputCursor, seldom};
 use super::growth::Growth;
-use super::kernel::Kernel;
+use super::kernel::CpuKernel;
 use super::lanes::text_word;
 use super::past::{Past, Unknown};
-use super::state::{Slot, State};
+use super::state::{ModuleState, StateSlot};
 use crate::dictionary::{EntryState, INLINE_MAX, OUTSIDE, Word};
 use std::fmt;
 
@@ -152,10 +152,10 @@ pub enum Charset {
     Bytes,
 }
 
-impl<K: Kernel> Cursor<'_, K> {
+impl<K: CpuKernel> InputCursor<'_, K> {
     /// Reads an ascii string.
     #[inline(always)]
-    pub fn ascii(&mut self, context: &mut Context) -> Option<Text> {
+    pub fn ascii(&mut self, context: &mut CodingContext) -> Option<Text> {
         if let Some(text) = self.short_ascii(context) {
             return Some(text);
         }
@@ -168,7 +168,7 @@ impl<K: Kernel> Cursor<'_, K> {
 
     /// Reads a nullable ascii string; the inner `None` is NULL.
     #[inline(always)]
-    pub fn ascii_nullable(&mut self, context: &mut Context) -> Option<Option<Text>> {
+    pub fn ascii_nullable(&mut self, context: &mut CodingContext) -> Option<Option<Text>> {
         if let Some(text) = self.short_ascii(context) {
             return Some(Some(text));
         }
@@ -184,7 +184,7 @@ impl<K: Kernel> Cursor<'_, K> {
 
     /// Reads a unicode string or byte vector.
     #[inline(always)]
-    pub fn vector(&mut self, charset: Charset, context: &mut Context) -> Option<Text> {
+    pub fn vector(&mut self, charset: Charset, context: &mut CodingContext) -> Option<Text> {
         let mut at = self.portable();
         let len = at.unsigned::<{ u32::MAX as u64 }>(context)?;
         let text = at.vector_of(len, charset, context)?;
@@ -197,7 +197,7 @@ impl<K: Kernel> Cursor<'_, K> {
     pub fn vector_nullable(
         &mut self,
         charset: Charset,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let mut at = self.portable();
         let text = match at.unsigned_nullable::<{ u32::MAX as u64 }>(context)? {
@@ -209,9 +209,14 @@ impl<K: Kernel> Cursor<'_, K> {
     }
 }
 
-impl Cursor<'_> {
+impl InputCursor<'_> {
     #[inline(never)]
-    fn vector_of(&mut self, len: u64, charset: Charset, context: &mut Context) -> Option<Text> {
+    fn vector_of(
+        &mut self,
+        len: u64,
+        charset: Charset,
+        context: &mut CodingContext,
+    ) -> Option<Text> {
         if len > context.string_max as u64 {
             return None;
         }
@@ -228,8 +233,8 @@ fn check(charset: Charset, value: &[u8]) -> Option<()> {
 
 #[inline(never)]
 fn long_ascii<const NULLABLE: bool>(
-    cursor: &mut Cursor<'_>,
-    context: &mut Context,
+    cursor: &mut InputCursor<'_>,
+    context: &mut CodingContext,
 ) -> Option<Option<Text>> {
     if let Some((bytes, len)) = cursor.middling_ascii(context.string_max) {
         let text = context.front_of(bytes, len)?;
@@ -253,8 +258,8 @@ fn long_ascii<const NULLABLE: bool>(
 
 /// Returns the bytes of an ascii string, the last with its stop bit; the inner `None` is NULL.
 fn ascii_on_wire<'b, const NULLABLE: bool>(
-    cursor: &mut Cursor<'b>,
-    context: &Context,
+    cursor: &mut InputCursor<'b>,
+    context: &CodingContext,
 ) -> Option<Option<&'b [u8]>> {
     let wire = cursor.stop_bit_bytes(context.string_max)?;
     if wire.first().is_some_and(|first| first & !STOP != 0) {
@@ -277,9 +282,9 @@ fn ascii_on_wire<'b, const NULLABLE: bool>(
 /// inner `None` is NULL.
 #[inline]
 fn part_on_wire<'b, const NULLABLE: bool>(
-    cursor: &mut Cursor<'b>,
+    cursor: &mut InputCursor<'b>,
     charset: Charset,
-    context: &mut Context,
+    context: &mut CodingContext,
 ) -> Option<Option<&'b [u8]>> {
     if charset == Charset::Ascii {
         return ascii_on_wire::<NULLABLE>(cursor, context);
@@ -327,7 +332,7 @@ impl SplicedText<'_> {
     /// Returns the concatenation, in the arena if long; `None` beyond a limit, or if invalid for
     /// its charset.
     #[inline]
-    fn text(self, charset: Charset, context: &mut Context) -> Option<Text> {
+    fn text(self, charset: Charset, context: &mut CodingContext) -> Option<Text> {
         let Self { front, back, is_wire_in_front } = self;
         let len = front.len() + back.len();
         if len > context.string_max {
@@ -357,10 +362,15 @@ impl SplicedText<'_> {
     }
 }
 
-impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MASKS, TAGS> {
+impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> ModuleState<WORDS, MASKS, TAGS> {
     /// Assigns a string of the stream to the entry.
     #[inline(always)]
-    pub fn assign_text<P: Past>(&mut self, slot: Slot, text: Text, context: &Context) -> Text {
+    pub fn assign_text<P: Past>(
+        &mut self,
+        slot: StateSlot,
+        text: Text,
+        context: &CodingContext,
+    ) -> Text {
         if text.is_short() {
             self.assign::<P>(slot, text.word());
         } else {
@@ -373,9 +383,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn assign_text_or_empty<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         text: Option<Text>,
-        context: &Context,
+        context: &CodingContext,
     ) -> Option<Text> {
         match text {
             Some(text) => Some(self.assign_text::<P>(slot, text, context)),
@@ -388,7 +398,7 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Returns the previous string of an assigned entry.
     #[inline(always)]
-    fn previous_text(&self, slot: Slot, context: &mut Context) -> Option<Text> {
+    fn previous_text(&self, slot: StateSlot, context: &mut CodingContext) -> Option<Text> {
         let text = Text::from_word(self.word(slot));
         if text.is_short() {
             return Some(text);
@@ -400,9 +410,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn copied_text<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<&[u8]>,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Text> {
         if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context);
@@ -415,9 +425,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(always)]
     pub fn copied_text_optional<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<&[u8]>,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         if self.is_assigned::<P>(slot) {
             return self.previous_text(slot, context).map(Some);
@@ -432,9 +442,9 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     /// Assigns the initial value, if the entry is undefined and there is one.
     fn initial_text<P: Past>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         initial: Option<&[u8]>,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let Some(initial) = initial else { return Some(None) };
         if !P::IS_FRESH && self.entry_state(slot) != EntryState::Undefined {
@@ -448,13 +458,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     ///
     /// Spec: FAST 1.1 §6.3.7.3, §6.3.7.4.
     #[inline(always)]
-    pub fn delta_text<K: Kernel>(
+    pub fn delta_text<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Text> {
         let mut at = cursor.portable();
         let text = self.delta_text_out::<false>(slot, charset, initial, &mut at, context)?;
@@ -464,13 +474,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Decodes the delta of an optional string; the inner `None` is NULL.
     #[inline(always)]
-    pub fn delta_text_optional<K: Kernel>(
+    pub fn delta_text_optional<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let mut at = cursor.portable();
         let text = self.delta_text_out::<true>(slot, charset, initial, &mut at, context)?;
@@ -481,11 +491,11 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(never)]
     fn delta_text_out<const NULLABLE: bool>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_>,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let subtraction = match NULLABLE {
             true => match cursor.delta_nullable(context)? {
@@ -514,13 +524,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     ///
     /// Spec: FAST 1.1 §6.3.8.
     #[inline(always)]
-    pub fn tail_text<K: Kernel>(
+    pub fn tail_text<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Text> {
         let mut at = cursor.portable();
         let text = self.tail_text_out::<false>(slot, charset, initial, &mut at, context)?;
@@ -530,13 +540,13 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
 
     /// Decodes the tail of an optional string that is in the stream; the inner `None` is NULL.
     #[inline(always)]
-    pub fn tail_text_optional<K: Kernel>(
+    pub fn tail_text_optional<K: CpuKernel>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_, K>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_, K>,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let mut at = cursor.portable();
         let text = self.tail_text_out::<true>(slot, charset, initial, &mut at, context)?;
@@ -547,11 +557,11 @@ impl<const WORDS: usize, const MASKS: usize, const TAGS: usize> State<WORDS, MAS
     #[inline(never)]
     fn tail_text_out<const NULLABLE: bool>(
         &mut self,
-        slot: Slot,
+        slot: StateSlot,
         charset: Charset,
         initial: &[u8],
-        cursor: &mut Cursor<'_>,
-        context: &mut Context,
+        cursor: &mut InputCursor<'_>,
+        context: &mut CodingContext,
     ) -> Option<Option<Text>> {
         let Some(wire) = part_on_wire::<NULLABLE>(cursor, charset, context)? else {
             self.set_empty(slot);

@@ -18,7 +18,7 @@ mod words;
 mod xml;
 
 pub use decimal::ParseDecimalError;
-pub use diff::{Change, Difference, diff};
+pub use diff::{Difference, TemplateChange, diff};
 pub use error::{TemplateError, TemplateErrors};
 pub use limits::ParseLimits;
 pub use model::*;

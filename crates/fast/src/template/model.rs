@@ -80,11 +80,11 @@ pub struct Template {
 #[derive(Clone, Debug)]
 pub enum Instruction {
     /// A scalar field.
-    Field(Field),
+    Field(FieldInstruction),
     /// A group.
-    Group(Group),
+    Group(GroupInstruction),
     /// A sequence.
-    Sequence(Sequence),
+    Sequence(SequenceInstruction),
     /// A static template reference: the index in
     /// [`TemplateSet::templates`](super::TemplateSet::templates) of the template whose instructions
     /// are inserted here, with their own dictionary scopes.
@@ -104,7 +104,7 @@ pub enum Presence {
 
 /// A scalar field instruction.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct FieldInstruction {
     /// Field name.
     pub name: Name,
     /// Field id (`id=`), usually a FIX tag.
@@ -297,16 +297,16 @@ impl OperatorKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The dictionary.
-    pub dictionary: Dictionary,
+    pub dictionary: DictionaryScope,
     /// Namespace and name of the entry.
     pub key: Name,
     /// Distinguishes parts without a name of their own, which use the name of their field.
-    pub part: Part,
+    pub part: EntryPart,
 }
 
 /// A dictionary, resolved from the innermost `dictionary` attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dictionary {
+pub enum DictionaryScope {
     /// `dictionary="global"`, the default.
     Global,
     /// `dictionary="template"`, with the template's name.
@@ -319,7 +319,7 @@ pub enum Dictionary {
 
 /// The part of a field that an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum EntryPart {
     /// The field, or an explicit key.
     Whole,
     /// The exponent of the decimal of that name.
@@ -355,7 +355,7 @@ pub struct Decimal {
 /// A group: an optional or mandatory list of fields, with a presence map of its own if it needs
 /// one.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct GroupInstruction {
     /// Name.
     pub name: Name,
     /// Field id.
@@ -374,7 +374,7 @@ pub struct Group {
 
 /// A sequence: a length and that many entries.
 #[derive(Clone, Debug)]
-pub struct Sequence {
+pub struct SequenceInstruction {
     /// Name.
     pub name: Name,
     /// Field id.

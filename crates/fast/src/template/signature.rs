@@ -6,8 +6,8 @@
 //! static reference is covered by the signature of its template.
 
 use super::model::{
-    Dictionary, EntryKey, Enumeration, Field, FieldType, Group, Instruction, Length, Name,
-    Operator, Operators, Sequence, Template, Value,
+    DictionaryScope, EntryKey, Enumeration, FieldInstruction, FieldType, GroupInstruction,
+    Instruction, Length, Name, Operator, Operators, SequenceInstruction, Template, Value,
 };
 use super::set::TemplateSet;
 use sha2::{Digest, Sha256};
@@ -148,7 +148,7 @@ impl Canon {
         }
     }
 
-    fn field(&mut self, field: &Field) {
+    fn field(&mut self, field: &FieldInstruction) {
         self.tag(b'f');
         self.name(&field.name);
         self.id(field.id);
@@ -167,7 +167,7 @@ impl Canon {
         }
     }
 
-    fn group(&mut self, group: &Group, signatures: &[Signature]) {
+    fn group(&mut self, group: &GroupInstruction, signatures: &[Signature]) {
         self.tag(b'g');
         self.name(&group.name);
         self.id(group.id);
@@ -176,7 +176,7 @@ impl Canon {
         self.instructions(&group.instructions, signatures);
     }
 
-    fn sequence(&mut self, sequence: &Sequence, signatures: &[Signature]) {
+    fn sequence(&mut self, sequence: &SequenceInstruction, signatures: &[Signature]) {
         self.tag(b's');
         self.name(&sequence.name);
         self.id(sequence.id);
@@ -247,16 +247,16 @@ impl Canon {
 
     fn entry(&mut self, entry: &EntryKey) {
         match &entry.dictionary {
-            Dictionary::Global => self.tag(b'g'),
-            Dictionary::Template(name) => {
+            DictionaryScope::Global => self.tag(b'g'),
+            DictionaryScope::Template(name) => {
                 self.tag(b't');
                 self.name(name);
             }
-            Dictionary::Type(name) => {
+            DictionaryScope::Type(name) => {
                 self.tag(b'a');
                 self.optional(name.as_ref(), Self::name);
             }
-            Dictionary::Named(name) => {
+            DictionaryScope::Named(name) => {
                 self.tag(b'n');
                 self.bytes(name.as_bytes());
             }

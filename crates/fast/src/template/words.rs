@@ -1,6 +1,6 @@
 //! Names of the standard for parts of the model.
 
-use super::model::{Epoch, FieldType, OperatorKind, Part, Presence, TimeUnit, Width};
+use super::model::{EntryPart, Epoch, FieldType, OperatorKind, Presence, TimeUnit, Width};
 
 impl FieldType {
     /// Returns the standard's name of the type, such as `uInt32`; a string that is not ASCII
@@ -75,7 +75,7 @@ impl Epoch {
     }
 }
 
-impl Part {
+impl EntryPart {
     /// Returns the part that the key belongs to: `whole`, `exponent`, `mantissa` or `length`.
     pub fn name(self) -> &'static str {
         match self {

@@ -10,7 +10,7 @@ const PAST_MAX: usize = 4;
 
 /// An epoch that ended less than the skew bound ago.
 #[derive(Debug)]
-pub(super) struct Past {
+pub(super) struct PastEpoch {
     pub(super) epoch: u64,
     /// First number, as far as known.
     pub(super) first: u64,
@@ -34,7 +34,7 @@ pub(super) struct Transition {
     pub(super) entering: [bool; 2],
 }
 
-impl Past {
+impl PastEpoch {
     fn is_copy(&self, arrival: &Arrival<'_>) -> bool {
         self.history.fate(arrival.seq_num).is_copy(arrival.hash)
     }
@@ -148,7 +148,7 @@ impl Arbiter {
         self.pend_leaps();
         self.replay_pending(None);
         let history = self.new_history();
-        self.past.push_back(Past {
+        self.past.push_back(PastEpoch {
             epoch: self.epoch,
             first: self.first,
             end: self.next.unwrap_or(to),
@@ -200,7 +200,7 @@ impl Arbiter {
     /// Forgets past epochs that ended longer ago than the skew bound.
     pub(super) fn forget_old_epochs(&mut self) {
         let is_over =
-            |past: &Past| self.now_ns > past.ended_ns.saturating_add(self.options.skew_ns);
+            |past: &PastEpoch| self.now_ns > past.ended_ns.saturating_add(self.options.skew_ns);
         if self.past.front().is_some_and(is_over) {
             self.forget_oldest_epoch();
         }

@@ -154,7 +154,7 @@ use tickwire_fast::Packet;
 use crate::digest::digest;
 use copies::Delivered;
 use dispute::Dispute;
-use epochs::{Past, Transition};
+use epochs::{PastEpoch, Transition};
 use history::History;
 use late::EndedWaits;
 use leap::Leap;
@@ -214,7 +214,7 @@ pub struct Arbiter {
     window: Window,
     history: History,
     /// Past epochs, the oldest first.
-    past: VecDeque<Past>,
+    past: VecDeque<PastEpoch>,
     /// The next number to deliver; `None` before the first packet.
     next: Option<u64>,
     /// First number of the epoch.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use tickwire_fast::TemplateSet;
 use tickwire_fast::template::{
-    Field, FieldType, Instruction, Operator, OperatorKind, Operators, Presence,
+    FieldInstruction, FieldType, Instruction, Operator, OperatorKind, Operators, Presence,
 };
 
 /// FIX tag of MsgSeqNum.
@@ -230,7 +230,7 @@ impl Way {
         false
     }
 
-    fn add_field(&mut self, field: &Field, wanted: &SeqNumField) -> bool {
+    fn add_field(&mut self, field: &FieldInstruction, wanted: &SeqNumField) -> bool {
         if !wanted.is(&field.name.local, field.id) {
             return match steps_of(field) {
                 Some(steps) => {
@@ -245,7 +245,7 @@ impl Way {
 }
 
 /// Returns the operator of a field that has a single one.
-fn operator_of(field: &Field) -> Option<&Operator> {
+fn operator_of(field: &FieldInstruction) -> Option<&Operator> {
     match &field.operators {
         Operators::Whole(operator) => Some(operator),
         Operators::Parts { .. } => None,
@@ -253,7 +253,7 @@ fn operator_of(field: &Field) -> Option<&Operator> {
 }
 
 /// Returns how the number itself is read.
-fn number_of(field: &Field) -> Option<End> {
+fn number_of(field: &FieldInstruction) -> Option<End> {
     let is_vector = match field.field_type {
         FieldType::UInt(_) => false,
         FieldType::ByteVector => true,
@@ -269,7 +269,7 @@ fn number_of(field: &Field) -> Option<End> {
 }
 
 /// Returns how a field before the number is skipped; `None` if that is not simple.
-fn steps_of(field: &Field) -> Option<Vec<Step>> {
+fn steps_of(field: &FieldInstruction) -> Option<Vec<Step>> {
     let optional = field.presence == Presence::Optional;
     let kind = operator_of(field)?.kind;
     let has_bit = kind.has_map_bit(optional);

@@ -5,7 +5,7 @@ use crate::{files, output};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tickwire_fast::CompileError;
-use tickwire_fast_codegen::{GenerateError, Options, generate, generate_set};
+use tickwire_fast_codegen::{GenerateError, GenerateOptions, generate, generate_set};
 
 /// The input and output of the generator.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub fn run(args: &GenerateArgs) -> Result<Outcome, Failure> {
         let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
         output::check(output, args.force, &inputs)?;
     }
-    let options = Options::default().fields(args.fields.clone()).command(command(args));
+    let options = GenerateOptions::default().fields(args.fields.clone()).command(command(args));
     let source = match &args.files[..] {
         // The module of a single file also contains the checksum of its bytes.
         [file] => generate(&files::read_template_bytes(file)?, &options),

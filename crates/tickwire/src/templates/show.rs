@@ -3,7 +3,10 @@
 use crate::table::{Align, Table};
 use std::io::{self, Write};
 use tickwire_fast::TemplateSet;
-use tickwire_fast::template::{Field, Group, Instruction, Operator, Operators, Presence, Sequence};
+use tickwire_fast::template::{
+    FieldInstruction, GroupInstruction, Instruction, Operator, Operators, Presence,
+    SequenceInstruction,
+};
 use tickwire_text::words;
 
 /// Writes the heading and the table of the template at `index`.
@@ -99,7 +102,7 @@ impl Listing<'_> {
         }
     }
 
-    fn field(&mut self, field: &Field, depth: usize, bit: &mut u32) {
+    fn field(&mut self, field: &FieldInstruction, depth: usize, bit: &mut u32) {
         let optional = field.presence == Presence::Optional;
         let (id, presence) = (id_text(field.id), presence_text(field.presence));
         let kind = words::field_type(&field.field_type);
@@ -139,7 +142,7 @@ impl Listing<'_> {
         }
     }
 
-    fn group(&mut self, group: &Group, depth: usize, bit: &mut u32) {
+    fn group(&mut self, group: &GroupInstruction, depth: usize, bit: &mut u32) {
         let optional = group.presence == Presence::Optional;
         let taken = optional.then(|| next(bit));
         let cells = [
@@ -154,7 +157,7 @@ impl Listing<'_> {
         self.segment(&group.instructions, depth + 1, &mut 0);
     }
 
-    fn sequence(&mut self, sequence: &Sequence, depth: usize, bit: &mut u32) {
+    fn sequence(&mut self, sequence: &SequenceInstruction, depth: usize, bit: &mut u32) {
         let optional = sequence.presence == Presence::Optional;
         let cells = [
             sequence.name.to_string(),

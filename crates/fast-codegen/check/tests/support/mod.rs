@@ -7,7 +7,7 @@ use tickwire_fast::{
     Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, Message, MessageBuilder,
     Program, ResetPolicy, Step, TemplateSet,
 };
-use tickwire_fast_codegen_check::{Engine, Make, engine, record_text};
+use tickwire_fast_codegen_check::{Make, ModuleEngine, engine, record_text};
 use tickwire_testing::Choices;
 use tickwire_testing::{Need, skip};
 pub use tickwire_testing::{hex, packets, shared};
@@ -60,10 +60,10 @@ pub struct Pair {
     stream: Decoder,
     encoder: Encoder,
     builder: MessageBuilder,
-    generated: Box<dyn Engine>,
+    generated: Box<dyn ModuleEngine>,
     /// Generated decoder that uses SIMD wherever it can.
-    generated_wide: Box<dyn Engine>,
-    generated_stream: Box<dyn Engine>,
+    generated_wide: Box<dyn ModuleEngine>,
+    generated_stream: Box<dyn ModuleEngine>,
     last: Option<Message>,
 }
 

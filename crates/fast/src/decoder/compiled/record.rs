@@ -1,7 +1,7 @@
 //! Records of a run: presence maps, and the loop over the entries of a sequence.
 
 use super::lane::{HEAD, LanesBefore, RecordEmitter};
-use crate::program::{LaneCode, LaneRun, Segment};
+use crate::program::{LaneCode, LaneRun, SegmentLayout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -13,7 +13,7 @@ const STOP: i64 = 0x80;
 /// A run and the segment that begins with it.
 pub(super) struct EntryFrame<'p> {
     pub run: &'p LaneRun,
-    pub segment: &'p Segment,
+    pub segment: &'p SegmentLayout,
 }
 
 /// Returns the most bytes that a record of the run reads: presence map, fields, and the excess of

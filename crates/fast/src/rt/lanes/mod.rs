@@ -11,9 +11,9 @@ mod shapes;
 mod vector;
 pub(super) use vector::Sequences;
 
-use super::context::Context;
-use super::cursor::Cursor;
-use super::kernel::Kernel;
+use super::context::CodingContext;
+use super::cursor::InputCursor;
+use super::kernel::CpuKernel;
 use crate::program::{LANES_MAX, LaneKind};
 
 /// Most lanes of an entry.
@@ -61,7 +61,7 @@ pub trait LaneSegment {
     fn keep(lanes: &LaneValues, assigned: u32, state: &mut Self::State);
 }
 
-impl<'b, K: Kernel> Cursor<'b, K> {
+impl<'b, K: CpuKernel> InputCursor<'b, K> {
     /// Decodes the entries of a sequence at once, if the dictionary entries of their fields are
     /// undefined; `None`, without changes, if they must be decoded field by field.
     #[inline(always)]
@@ -69,7 +69,7 @@ impl<'b, K: Kernel> Cursor<'b, K> {
         &self,
         entries: &mut [S::Out],
         state: &mut S::State,
-        context: &mut Context,
+        context: &mut CodingContext,
     ) -> Option<Self> {
         vector::decode::<S, K>(self, entries, state, context)
     }

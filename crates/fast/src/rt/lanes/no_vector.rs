@@ -3,9 +3,9 @@
 use super::{LaneSegment, SequenceFacts};
 use crate::EngineUnderTest;
 use crate::program::Program;
-use crate::rt::context::Context;
-use crate::rt::cursor::Cursor;
-use crate::rt::kernel::Kernel;
+use crate::rt::context::CodingContext;
+use crate::rt::cursor::InputCursor;
+use crate::rt::kernel::CpuKernel;
 
 /// The sequences that SIMD decodes: none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,11 +23,11 @@ impl Sequences {
 }
 
 #[inline(always)]
-pub(super) fn decode<'b, S: LaneSegment, K: Kernel>(
-    _at: &Cursor<'b, K>,
+pub(super) fn decode<'b, S: LaneSegment, K: CpuKernel>(
+    _at: &InputCursor<'b, K>,
     _entries: &mut [S::Out],
     _state: &mut S::State,
-    _context: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    _context: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     None
 }

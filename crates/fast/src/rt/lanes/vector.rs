@@ -6,9 +6,9 @@ use crate::EngineUnderTest;
 use crate::decoder::vectors::Habit;
 use crate::decoder::wide::{FilledLanes, Wide};
 use crate::program::{LanePlan, Program, Storage};
-use crate::rt::context::Context;
-use crate::rt::cursor::{Cursor, seldom};
-use crate::rt::kernel::Kernel;
+use crate::rt::context::CodingContext;
+use crate::rt::cursor::{InputCursor, seldom};
+use crate::rt::kernel::CpuKernel;
 use std::sync::Arc;
 
 /// With fewer entries, decoding field by field is faster.
@@ -75,14 +75,14 @@ impl Sequences {
     }
 }
 
-/// As [`Cursor::decode_entries`].
+/// As [`InputCursor::decode_entries`].
 #[inline(always)]
-pub(super) fn decode<'b, S: LaneSegment, K: Kernel>(
-    at: &Cursor<'b, K>,
+pub(super) fn decode<'b, S: LaneSegment, K: CpuKernel>(
+    at: &InputCursor<'b, K>,
     entries: &mut [S::Out],
     state: &mut S::State,
-    x: &mut Context,
-) -> Option<Cursor<'b, K>> {
+    x: &mut CodingContext,
+) -> Option<InputCursor<'b, K>> {
     if entries.len() < ENTRIES_MIN {
         return None;
     }

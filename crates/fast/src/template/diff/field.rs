@@ -2,7 +2,7 @@
 
 use super::{SetComparison, id_text, name_text};
 use crate::template::model::{
-    EntryKey, Enumeration, Field, FieldType, Instruction, Operator, Operators, Part,
+    EntryKey, EntryPart, Enumeration, FieldInstruction, FieldType, Instruction, Operator, Operators,
 };
 use crate::template::xml::{dictionary_text, value_text};
 
@@ -63,7 +63,7 @@ fn operators_text(operators: &Operators) -> String {
 }
 
 impl SetComparison<'_> {
-    pub(super) fn fields(&mut self, old: &Field, new: &Field) {
+    pub(super) fn fields(&mut self, old: &FieldInstruction, new: &FieldInstruction) {
         self.property("name", name_text(&old.name), name_text(&new.name));
         self.property("id", id_text(old.id), id_text(new.id));
         self.property("presence", old.presence.name().into(), new.presence.name().into());
@@ -134,9 +134,9 @@ fn elements(field_type: &FieldType) -> String {
 }
 
 fn entry_text(entry: &EntryKey) -> String {
-    use crate::template::model::Dictionary::{Template, Type};
+    use crate::template::model::DictionaryScope::{Template, Type};
     let part = match entry.part {
-        Part::Whole => String::new(),
+        EntryPart::Whole => String::new(),
         part => format!(" ({})", part.name()),
     };
     let scope = match &entry.dictionary {

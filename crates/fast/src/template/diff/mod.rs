@@ -3,14 +3,14 @@
 mod align;
 mod field;
 
-use super::model::{Group, Instruction, Length, Name, Sequence, Template};
+use super::model::{GroupInstruction, Instruction, Length, Name, SequenceInstruction, Template};
 use super::set::TemplateSet;
 use align::{align, moved};
 use std::fmt;
 
 /// One difference between an old and a new template set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct TemplateChange {
     /// Name of the template; if it was renamed, the new name.
     pub template: String,
     /// Identifier of the template; if it changed, the new one.
@@ -49,7 +49,7 @@ pub enum Difference {
     },
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for TemplateChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "template \"{}\"", self.template)?;
         if let Some(id) = self.template_id {
@@ -79,7 +79,7 @@ impl fmt::Display for Change {
 ///
 /// Templates are paired by identifier and name, then by identifier, then by name; fields by name,
 /// then by id. The order of templates does not matter.
-pub fn diff(old: &TemplateSet, new: &TemplateSet) -> Vec<Change> {
+pub fn diff(old: &TemplateSet, new: &TemplateSet) -> Vec<TemplateChange> {
     let pairs = align(old.templates(), new.templates(), 3, |template, round| match round {
         0 => Some((template.id, Some(&template.name))),
         1 => Some((Some(template.id?), None)),
@@ -115,7 +115,7 @@ struct SetComparison<'c> {
     new: &'c TemplateSet,
     template: &'c Template,
     path: Vec<&'c str>,
-    changes: &'c mut Vec<Change>,
+    changes: &'c mut Vec<TemplateChange>,
 }
 
 impl<'c> SetComparison<'c> {
@@ -123,13 +123,13 @@ impl<'c> SetComparison<'c> {
         old: &'c TemplateSet,
         new: &'c TemplateSet,
         template: &'c Template,
-        changes: &'c mut Vec<Change>,
+        changes: &'c mut Vec<TemplateChange>,
     ) -> Self {
         Self { old, new, template, path: Vec::new(), changes }
     }
 
     fn add(&mut self, changes_decoding: bool, difference: Difference) {
-        self.changes.push(Change {
+        self.changes.push(TemplateChange {
             template: self.template.name.to_string(),
             template_id: self.template.id.map(|id| id.0),
             field: self.path.join("/"),
@@ -219,7 +219,7 @@ impl<'c> SetComparison<'c> {
         }
     }
 
-    fn groups(&mut self, old: &'c Group, new: &'c Group) {
+    fn groups(&mut self, old: &'c GroupInstruction, new: &'c GroupInstruction) {
         self.property("name", name_text(&old.name), name_text(&new.name));
         self.property("id", id_text(old.id), id_text(new.id));
         self.property("presence", old.presence.name().into(), new.presence.name().into());
@@ -228,7 +228,7 @@ impl<'c> SetComparison<'c> {
         self.instructions(&old.instructions, &new.instructions);
     }
 
-    fn sequences(&mut self, old: &'c Sequence, new: &'c Sequence) {
+    fn sequences(&mut self, old: &'c SequenceInstruction, new: &'c SequenceInstruction) {
         self.property("name", name_text(&old.name), name_text(&new.name));
         self.property("id", id_text(old.id), id_text(new.id));
         self.property("presence", old.presence.name().into(), new.presence.name().into());

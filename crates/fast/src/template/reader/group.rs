@@ -7,7 +7,9 @@ use super::scope::{Definitions, ElementScope};
 use super::source::quote;
 use super::state::{TemplateLookup, TemplateReader};
 use crate::code::Code;
-use crate::template::model::{FieldType, Group, Instruction, Length, Name, Part, Sequence, Width};
+use crate::template::model::{
+    EntryPart, FieldType, GroupInstruction, Instruction, Length, Name, SequenceInstruction, Width,
+};
 
 impl TemplateReader<'_> {
     /// Reads the instructions below a template, group or sequence.
@@ -118,7 +120,7 @@ impl TemplateReader<'_> {
         layers: &Layers<'s>,
         header: ElementHeader,
         scope: &ElementScope<'s>,
-    ) -> Group {
+    ) -> GroupInstruction {
         self.check_uses(layers);
         let scope = self.inside(layers, scope);
         let application_type = self.type_reference(layers.inner(), &scope);
@@ -129,7 +131,7 @@ impl TemplateReader<'_> {
             ..scope
         };
         let instructions = self.instructions(layers.inner(), &body);
-        Group {
+        GroupInstruction {
             name: header.name,
             id: header.id,
             presence: header.presence,
@@ -145,7 +147,7 @@ impl TemplateReader<'_> {
         layers: &Layers<'s>,
         header: ElementHeader,
         scope: &ElementScope<'s>,
-    ) -> Sequence {
+    ) -> SequenceInstruction {
         self.check_uses(layers);
         let outer = scope;
         let scope = self.inside(layers, scope);
@@ -161,7 +163,7 @@ impl TemplateReader<'_> {
         let around = ElementScope { application_type: outer.application_type, ..body };
         let length = self.length(layers.inner(), &header, &around);
         let instructions = self.instructions(layers.inner(), &body);
-        Sequence {
+        SequenceInstruction {
             name: header.name,
             id: header.id,
             presence: header.presence,
@@ -241,8 +243,8 @@ impl TemplateReader<'_> {
         let id = self.attribute(node, "id").and_then(super::attributes::field_id);
         let operator = self.operator_child(node);
         let (key, part) = match &name {
-            Some(name) => (name, Part::Whole),
-            None => (&header.name, Part::Length),
+            Some(name) => (name, EntryPart::Whole),
+            None => (&header.name, EntryPart::Length),
         };
         let field_type = FieldType::UInt(Width::W32);
         let presence = header.presence;
@@ -260,9 +262,9 @@ fn is_known(kind: &str) -> bool {
 mod tests {
     use super::super::testkit::{body, body_codes, codes, set};
     use super::*;
-    use crate::template::model::{Dictionary, OperatorKind, Presence};
+    use crate::template::model::{DictionaryScope, OperatorKind, Presence};
 
-    fn sequence(xml: &str) -> Sequence {
+    fn sequence(xml: &str) -> SequenceInstruction {
         match body(xml).instructions.into_iter().next() {
             Some(Instruction::Sequence(sequence)) => sequence,
             other => panic!("{other:?}"),
@@ -279,11 +281,11 @@ mod tests {
         assert_eq!(named.length.name, Some(Name::local("n")));
         assert_eq!(named.length.id, Some(9));
         assert_eq!(named.length.operator.entry.key, Name::local("n"));
-        assert_eq!(named.length.operator.entry.part, Part::Whole);
+        assert_eq!(named.length.operator.entry.part, EntryPart::Whole);
 
         let unnamed = sequence("<sequence name='s'><length><copy/></length></sequence>").length;
         assert_eq!(unnamed.operator.entry.key, Name::local("s"));
-        assert_eq!(unnamed.operator.entry.part, Part::Length);
+        assert_eq!(unnamed.operator.entry.part, EntryPart::Length);
 
         assert_eq!(body_codes("<sequence name='s'><length/><length/></sequence>"), ["S1"]);
     }
@@ -293,20 +295,20 @@ mod tests {
         let xml = "<sequence name='s' dictionary='d'><length name='n'><copy/></length>
                    <int8 name='a'><copy/></int8></sequence>";
         let inherited = sequence(xml);
-        assert_eq!(inherited.length.operator.entry.dictionary, Dictionary::Named("d".into()));
+        assert_eq!(inherited.length.operator.entry.dictionary, DictionaryScope::Named("d".into()));
         let xml = "<group name='g' dictionary='x'><sequence name='s'><length><copy/></length>\
                    <int8 name='a'/></sequence></group>";
         let template = body(xml);
         let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
         let Instruction::Sequence(around) = &group.instructions[0] else { panic!("no sequence") };
-        assert_eq!(around.length.operator.entry.dictionary, Dictionary::Named("x".into()));
+        assert_eq!(around.length.operator.entry.dictionary, DictionaryScope::Named("x".into()));
         let global = sequence(
             "<sequence name='s' dictionary='d'><length dictionary='global'><copy/></length></sequence>",
         );
-        assert_eq!(global.length.operator.entry.dictionary, Dictionary::Global);
+        assert_eq!(global.length.operator.entry.dictionary, DictionaryScope::Global);
         let own = "<sequence name='s'><length name='n' dictionary='d'><copy/></length></sequence>";
         let own = sequence(own).length.operator.entry.dictionary;
-        assert_eq!(own, Dictionary::Named("d".into()));
+        assert_eq!(own, DictionaryScope::Named("d".into()));
     }
 
     #[test]

@@ -3,16 +3,16 @@
 //! Spec: FAST 1.1 §6.3.2.
 
 use super::enumeration::{resolve_enum, resolve_set};
-use crate::template::model::{Decimal, FieldType, Part, Value, Width};
+use crate::template::model::{Decimal, EntryPart, FieldType, Value, Width};
 
 /// Decimal exponents range from minus this to this.
 const EXPONENT_MAX: i32 = 63;
 
 /// Converts an initial value; the error says what was expected.
-pub(super) fn parse(text: &str, field_type: &FieldType, part: Part) -> Result<Value, String> {
+pub(super) fn parse(text: &str, field_type: &FieldType, part: EntryPart) -> Result<Value, String> {
     match field_type {
         FieldType::UInt(width) => unsigned(text, *width).map(Value::UInt),
-        FieldType::Int(_) if part == Part::Exponent => exponent(text).map(Value::Int),
+        FieldType::Int(_) if part == EntryPart::Exponent => exponent(text).map(Value::Int),
         FieldType::Int(width) => signed(text, *width).map(Value::Int),
         FieldType::Timestamp(_) => signed(text, Width::W64).map(Value::Int),
         FieldType::Boolean => boolean(text).map(Value::UInt),

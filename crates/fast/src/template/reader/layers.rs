@@ -217,7 +217,8 @@ fn sole_type<'s>(reader: &mut TemplateReader<'_>, parent: Node<'s>) -> Option<No
 mod tests {
     use super::super::testkit::{body_codes, codes, set};
     use crate::template::model::{
-        Field, FieldType, Instruction, Name, OperatorKind, Operators, Presence, Template, Width,
+        FieldInstruction, FieldType, Instruction, Name, OperatorKind, Operators, Presence,
+        Template, Width,
     };
 
     fn defined(defines: &str, instructions: &str) -> Template {
@@ -228,14 +229,14 @@ mod tests {
         set(&xml).templates()[0].clone()
     }
 
-    fn field(defines: &str, instructions: &str) -> Field {
+    fn field(defines: &str, instructions: &str) -> FieldInstruction {
         match defined(defines, instructions).instructions.into_iter().next() {
             Some(Instruction::Field(field)) => field,
             other => panic!("{other:?}"),
         }
     }
 
-    fn kind(field: &Field) -> OperatorKind {
+    fn kind(field: &FieldInstruction) -> OperatorKind {
         match &field.operators {
             Operators::Whole(operator) => operator.kind,
             Operators::Parts { .. } => panic!("parts"),

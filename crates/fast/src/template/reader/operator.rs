@@ -7,7 +7,7 @@ use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
-    EntryKey, FieldType, Name, Operator, OperatorKind, Part, Presence, Value,
+    EntryKey, EntryPart, FieldType, Name, Operator, OperatorKind, Presence, Value,
 };
 
 /// Names of the operator elements.
@@ -23,7 +23,7 @@ pub(super) struct OperatorPlace<'p, 's> {
     /// Default key.
     pub(super) name: &'p Name,
     /// Part that the default key belongs to.
-    pub(super) part: Part,
+    pub(super) part: EntryPart,
 }
 
 impl TemplateReader<'_> {
@@ -145,7 +145,7 @@ impl TemplateReader<'_> {
             }
             Some(key) => {
                 let ns = self.attribute(node, "ns").unwrap_or(place.scope.ns);
-                EntryKey { dictionary, key: self.name(ns, key, node), part: Part::Whole }
+                EntryKey { dictionary, key: self.name(ns, key, node), part: EntryPart::Whole }
             }
             None => {
                 let key = self.name(&place.name.ns, &place.name.local, node);
@@ -175,9 +175,9 @@ pub(super) fn no_operator() -> Operator {
 
 fn no_entry() -> EntryKey {
     EntryKey {
-        dictionary: crate::template::model::Dictionary::Global,
+        dictionary: crate::template::model::DictionaryScope::Global,
         key: Name::default(),
-        part: Part::Whole,
+        part: EntryPart::Whole,
     }
 }
 
@@ -185,7 +185,7 @@ fn no_entry() -> EntryKey {
 mod tests {
     use super::super::testkit::{body, body_codes, field, kinds, operator, set};
     use super::*;
-    use crate::template::model::{Dictionary, Instruction, Operators};
+    use crate::template::model::{DictionaryScope, Instruction, Operators};
 
     fn entry_of(xml: &str) -> EntryKey {
         let Instruction::Field(field) = set(xml).templates()[0].instructions[0].clone() else {
@@ -218,17 +218,17 @@ mod tests {
             ))
             .dictionary
         };
-        assert_eq!(dictionary("", "", ""), Dictionary::Global);
-        assert_eq!(dictionary("dictionary='x'", "", ""), Dictionary::Named("x".into()));
+        assert_eq!(dictionary("", "", ""), DictionaryScope::Global);
+        assert_eq!(dictionary("dictionary='x'", "", ""), DictionaryScope::Named("x".into()));
         assert_eq!(
             dictionary("dictionary='x'", "dictionary='template'", ""),
-            Dictionary::Template(Name::local("T"))
+            DictionaryScope::Template(Name::local("T"))
         );
         assert_eq!(
             dictionary("dictionary='x'", "dictionary='y'", "dictionary='global'"),
-            Dictionary::Global
+            DictionaryScope::Global
         );
-        assert_eq!(dictionary("", "dictionary='type'", ""), Dictionary::Type(None));
+        assert_eq!(dictionary("", "dictionary='type'", ""), DictionaryScope::Type(None));
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         );
         let Instruction::Group(group) = &template.instructions[0] else { panic!("no group") };
         let Instruction::Sequence(sequence) = &group.instructions[0] else { panic!("none") };
-        let named = |name: &str| Dictionary::Named(name.into());
+        let named = |name: &str| DictionaryScope::Named(name.into());
         assert_eq!(sequence.length.operator.entry.dictionary, named("d2"));
         let [Instruction::Field(price), Instruction::Field(plain)] = &sequence.instructions[..]
         else {
@@ -263,7 +263,7 @@ mod tests {
              <uInt32 name='a'><copy/></uInt32></template></templates>",
         );
         let name = Name { ns: "u".into(), local: "Q".into() };
-        assert_eq!(entry.dictionary, Dictionary::Type(Some(name)));
+        assert_eq!(entry.dictionary, DictionaryScope::Type(Some(name)));
     }
 
     #[test]
@@ -291,8 +291,11 @@ mod tests {
             "<decimal name='p'><exponent><copy/></exponent><mantissa><delta key='k'/></mantissa></decimal>",
         );
         let Operators::Parts { exponent, mantissa } = field.operators else { panic!("whole") };
-        assert_eq!((exponent.entry.key, exponent.entry.part), (Name::local("p"), Part::Exponent));
-        assert_eq!((mantissa.entry.key, mantissa.entry.part), (Name::local("k"), Part::Whole));
+        assert_eq!(
+            (exponent.entry.key, exponent.entry.part),
+            (Name::local("p"), EntryPart::Exponent)
+        );
+        assert_eq!((mantissa.entry.key, mantissa.entry.part), (Name::local("k"), EntryPart::Whole));
     }
 
     #[test]

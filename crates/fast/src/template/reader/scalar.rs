@@ -8,7 +8,7 @@ use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
 use crate::template::model::{
-    Epoch, Field, FieldType, Operators, Part, Presence, TimeUnit, Timestamp, Width,
+    EntryPart, Epoch, FieldInstruction, FieldType, Operators, Presence, TimeUnit, Timestamp, Width,
 };
 
 /// Returns a type that needs no attributes or content.
@@ -41,11 +41,11 @@ impl TemplateReader<'_> {
         layers: &Layers<'s>,
         header: ElementHeader,
         scope: &ElementScope<'s>,
-    ) -> Option<Field> {
+    ) -> Option<FieldInstruction> {
         let field_type = self.field_type(layers)?;
         self.check_layers(layers, &field_type);
         let operators = self.operators(layers, &header, &field_type, scope);
-        Some(Field {
+        Some(FieldInstruction {
             name: header.name,
             id: header.id,
             presence: header.presence,
@@ -146,7 +146,7 @@ impl TemplateReader<'_> {
             field_type,
             presence: header.presence,
             name: &header.name,
-            part: Part::Whole,
+            part: EntryPart::Whole,
         };
         Operators::Whole(self.operator(operator, &place))
     }
@@ -210,9 +210,9 @@ impl TemplateReader<'_> {
             self.operator(operator, &place)
         };
         let exponent =
-            read("exponent", FieldType::Int(Width::W32), header.presence, Part::Exponent);
+            read("exponent", FieldType::Int(Width::W32), header.presence, EntryPart::Exponent);
         let mantissa =
-            read("mantissa", FieldType::Int(Width::W64), Presence::Mandatory, Part::Mantissa);
+            read("mantissa", FieldType::Int(Width::W64), Presence::Mandatory, EntryPart::Mantissa);
         Operators::Parts { exponent, mantissa }
     }
 }

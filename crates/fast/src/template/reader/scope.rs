@@ -4,7 +4,7 @@ use super::Node;
 use super::source::quote;
 use super::state::TemplateReader;
 use crate::code::Code;
-use crate::template::model::{Dictionary, Name};
+use crate::template::model::{DictionaryScope, Name};
 use roxmltree::NodeId;
 use std::collections::HashMap;
 
@@ -31,16 +31,22 @@ pub(super) struct ElementScope<'s> {
 
 impl ElementScope<'_> {
     /// Returns the dictionary that a `dictionary` attribute refers to here.
-    pub(super) fn dictionary(&self, reader: &mut TemplateReader<'_>, node: Node<'_>) -> Dictionary {
+    pub(super) fn dictionary(
+        &self,
+        reader: &mut TemplateReader<'_>,
+        node: Node<'_>,
+    ) -> DictionaryScope {
         match self.dictionary.unwrap_or("global") {
-            "global" => Dictionary::Global,
-            "template" => {
-                Dictionary::Template(reader.name(&self.template.ns, &self.template.local, node))
-            }
-            "type" => Dictionary::Type(
+            "global" => DictionaryScope::Global,
+            "template" => DictionaryScope::Template(reader.name(
+                &self.template.ns,
+                &self.template.local,
+                node,
+            )),
+            "type" => DictionaryScope::Type(
                 self.application_type.map(|name| reader.name(&name.ns, &name.local, node)),
             ),
-            name => Dictionary::Named(reader.name("", name, node).local),
+            name => DictionaryScope::Named(reader.name("", name, node).local),
         }
     }
 }

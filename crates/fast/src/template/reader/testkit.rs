@@ -1,6 +1,8 @@
 //! Shared functions of the reader's tests.
 
-use crate::template::model::{Field, Instruction, Operator, OperatorKind, Operators, Template};
+use crate::template::model::{
+    FieldInstruction, Instruction, Operator, OperatorKind, Operators, Template,
+};
 use crate::template::set::TemplateSet;
 
 /// Reads a file that has no errors.
@@ -14,7 +16,7 @@ pub(super) fn body(instructions: &str) -> Template {
 }
 
 /// Returns the first field of these instructions.
-pub(super) fn field(instructions: &str) -> Field {
+pub(super) fn field(instructions: &str) -> FieldInstruction {
     let Some(Instruction::Field(field)) = body(instructions).instructions.first().cloned() else {
         panic!("the first instruction is not a field");
     };
@@ -51,7 +53,7 @@ pub(super) fn body_codes(instructions: &str) -> Vec<&'static str> {
 /// Returns the operators of a template's fields.
 pub(super) fn kinds(template: &Template) -> Vec<OperatorKind> {
     let kind = |instruction: &Instruction| match instruction {
-        Instruction::Field(Field { operators: Operators::Whole(operator), .. }) => {
+        Instruction::Field(FieldInstruction { operators: Operators::Whole(operator), .. }) => {
             Some(operator.kind)
         }
         _ => None,

@@ -9,8 +9,9 @@ mod writer;
 pub(super) use value::text as value_text;
 
 use super::model::{
-    Dictionary, Enumeration, Field, FieldType, Group, Instruction, Length, Name, Operator,
-    OperatorKind, Operators, Part, Presence, Sequence, Template,
+    DictionaryScope, EntryPart, Enumeration, FieldInstruction, FieldType, GroupInstruction,
+    Instruction, Length, Name, Operator, OperatorKind, Operators, Presence, SequenceInstruction,
+    Template,
 };
 use super::set::TemplateSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +57,7 @@ fn print(set: &TemplateSet, chosen: &BTreeSet<usize>) -> String {
     for template in &templates {
         collect_fields(&template.instructions, &mut fields);
     }
-    let extended = |field: &&Field| {
+    let extended = |field: &&FieldInstruction| {
         use FieldType::{Boolean, Enum, Set, Timestamp};
         matches!(field.field_type, Boolean | Enum(_) | Set(_) | Timestamp(_))
     };
@@ -74,7 +75,7 @@ fn print(set: &TemplateSet, chosen: &BTreeSet<usize>) -> String {
     printer.out.finish()
 }
 
-fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m Field>) {
+fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m FieldInstruction>) {
     for instruction in instructions {
         match instruction {
             Instruction::Field(field) => fields.push(field),
@@ -89,7 +90,7 @@ fn collect_fields<'m>(instructions: &'m [Instruction], fields: &mut Vec<&'m Fiel
 /// definition.
 type NamedEnumerations<'m> = BTreeMap<&'m str, Option<(bool, &'m Enumeration)>>;
 
-fn definitions<'m>(fields: &[&'m Field]) -> NamedEnumerations<'m> {
+fn definitions<'m>(fields: &[&'m FieldInstruction]) -> NamedEnumerations<'m> {
     let mut definitions = NamedEnumerations::new();
     for field in fields {
         let Some(found) = enumeration(&field.field_type) else { continue };
@@ -115,7 +116,7 @@ fn enumeration(field_type: &FieldType) -> Option<(bool, &Enumeration)> {
 /// The scope of an operator and the field it applies to.
 struct PrintedPlace<'p> {
     key: &'p Name,
-    part: Part,
+    part: EntryPart,
     /// Namespace in scope at the operator.
     ns: &'p str,
     /// Dictionary in scope at the operator.
@@ -240,7 +241,7 @@ impl<'m> TemplatePrinter<'m> {
         }
     }
 
-    fn group(&mut self, group: &'m Group, inherited: Inherited<'m>) {
+    fn group(&mut self, group: &'m GroupInstruction, inherited: Inherited<'m>) {
         self.out.open("group");
         self.head(&group.name, group.id, group.presence, inherited.ns);
         self.out.vendor_attributes(&group.attributes);
@@ -249,7 +250,7 @@ impl<'m> TemplatePrinter<'m> {
         self.out.close();
     }
 
-    fn sequence(&mut self, sequence: &'m Sequence, inherited: Inherited<'m>) {
+    fn sequence(&mut self, sequence: &'m SequenceInstruction, inherited: Inherited<'m>) {
         self.out.open("sequence");
         self.head(&sequence.name, sequence.id, sequence.presence, inherited.ns);
         self.out.vendor_attributes(&sequence.attributes);
@@ -274,15 +275,15 @@ impl<'m> TemplatePrinter<'m> {
             self.out.attribute("id", &id.to_string());
         }
         let (key, part) = match name {
-            Some(name) => (name, Part::Whole),
-            None => (sequence, Part::Length),
+            Some(name) => (name, EntryPart::Whole),
+            None => (sequence, EntryPart::Length),
         };
         let place = PrintedPlace { key, part, ns: &key.ns, dictionary: inherited.dictionary };
         self.operator(operator, &FieldType::UInt(super::Width::W32), &place);
         self.out.close();
     }
 
-    fn field(&mut self, field: &Field, inherited: Inherited<'m>) {
+    fn field(&mut self, field: &FieldInstruction, inherited: Inherited<'m>) {
         let found = enumeration(&field.field_type);
         let defined = found.filter(|found| {
             self.definitions.get(&*found.1.name).is_some_and(|known| *known == Some(*found))
@@ -317,7 +318,7 @@ impl<'m> TemplatePrinter<'m> {
         self.out.close();
     }
 
-    fn operators(&mut self, field: &Field, inherited: Inherited<'m>) {
+    fn operators(&mut self, field: &FieldInstruction, inherited: Inherited<'m>) {
         let place = |part| PrintedPlace {
             key: &field.name,
             part,
@@ -326,12 +327,12 @@ impl<'m> TemplatePrinter<'m> {
         };
         match &field.operators {
             Operators::Whole(operator) => {
-                self.operator(operator, &field.field_type, &place(Part::Whole));
+                self.operator(operator, &field.field_type, &place(EntryPart::Whole));
             }
             Operators::Parts { exponent, mantissa } => {
                 let parts = [
-                    ("exponent", exponent, super::Width::W32, Part::Exponent),
-                    ("mantissa", mantissa, super::Width::W64, Part::Mantissa),
+                    ("exponent", exponent, super::Width::W32, EntryPart::Exponent),
+                    ("mantissa", mantissa, super::Width::W64, EntryPart::Mantissa),
                 ];
                 for (element, operator, width, part) in parts {
                     self.out.open(element);
@@ -374,12 +375,12 @@ fn instruction_ns(instruction: &Instruction) -> Option<&str> {
 }
 
 /// Returns the `dictionary` attribute that selects a dictionary.
-pub(super) fn dictionary_text(dictionary: &Dictionary) -> &str {
+pub(super) fn dictionary_text(dictionary: &DictionaryScope) -> &str {
     match dictionary {
-        Dictionary::Global => "global",
-        Dictionary::Template(_) => "template",
-        Dictionary::Type(_) => "type",
-        Dictionary::Named(name) => name,
+        DictionaryScope::Global => "global",
+        DictionaryScope::Template(_) => "template",
+        DictionaryScope::Type(_) => "type",
+        DictionaryScope::Named(name) => name,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::program::Instruction;
+use super::program::BpfInstruction;
 
 /// Commands (`enum bpf_cmd`).
 const MAP_CREATE: libc::c_long = 0;
@@ -122,7 +122,7 @@ pub(super) fn add_socket(map: BorrowedFd<'_>, key: u32, socket: BorrowedFd<'_>) 
 }
 
 /// Loads a program, which the kernel verifies.
-pub(super) fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
+pub(super) fn load(program: &[BpfInstruction]) -> io::Result<OwnedFd> {
     let license = c"MIT OR Apache-2.0";
     let arguments = ProgramLoad {
         prog_type: TYPE_XDP,

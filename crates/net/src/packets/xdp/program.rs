@@ -10,7 +10,7 @@ use super::super::datagram::Wanted;
 /// One instruction in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(super) struct Instruction {
+pub(super) struct BpfInstruction {
     code: u8,
     /// The destination register in the low half, the source register in the high half.
     registers: u8,
@@ -65,7 +65,11 @@ const HEADERS_BYTES: i32 = 14 + 20 + 8;
 /// Returns the program for these endpoints, each with the key of its first socket: those of a queue are
 /// its number further. `sockets` is the descriptor of the map of sockets by key, `queues` the number of
 /// keys of an endpoint.
-pub(super) fn redirect(endpoints: &[(u32, Wanted)], sockets: i32, queues: u32) -> Vec<Instruction> {
+pub(super) fn redirect(
+    endpoints: &[(u32, Wanted)],
+    sockets: i32,
+    queues: u32,
+) -> Vec<BpfInstruction> {
     if endpoints.is_empty() {
         return vec![with(op::MOVE_OPERAND, 0, XDP_PASS), with(op::EXIT, 0, 0)];
     }
@@ -73,18 +77,23 @@ pub(super) fn redirect(endpoints: &[(u32, Wanted)], sockets: i32, queues: u32) -
     let mut program = vec![
         load(op::LOAD_32, 2, 1, 0), // r2 = context.data
         load(op::LOAD_32, 3, 1, 4), // r3 = context.data_end
-        Instruction { code: op::MOVE, registers: 4 | 2 << 4, offset: 0, operand: 0 }, // r4 = r2
+        BpfInstruction { code: op::MOVE, registers: 4 | 2 << 4, offset: 0, operand: 0 }, // r4 = r2
         with(op::ADD_OPERAND, 4, HEADERS_BYTES), // r4 += the headers
-        Instruction { code: op::JUMP_IF_ABOVE, registers: 4 | 3 << 4, offset: TO_PASS, operand: 0 }, // if r4 > r3: pass
+        BpfInstruction {
+            code: op::JUMP_IF_ABOVE,
+            registers: 4 | 3 << 4,
+            offset: TO_PASS,
+            operand: 0,
+        }, // if r4 > r3: pass
         load(op::LOAD_16, 5, 2, 12), // r5 = the type of the frame
         unless(5, network_order_16(0x0800), TO_PASS), // if r5 is not IPv4: pass (VLAN tags too)
-        load(op::LOAD_8, 5, 2, 14),  // r5 = version and length of the header
-        unless(5, 0x45, TO_PASS),    // if r5 is not 4 and 5 words: pass (options)
-        load(op::LOAD_8, 5, 2, 23),  // r5 = the protocol
-        unless(5, 17, TO_PASS),      // if r5 is not UDP: pass
+        load(op::LOAD_8, 5, 2, 14), // r5 = version and length of the header
+        unless(5, 0x45, TO_PASS),   // if r5 is not 4 and 5 words: pass (options)
+        load(op::LOAD_8, 5, 2, 23), // r5 = the protocol
+        unless(5, 17, TO_PASS),     // if r5 is not UDP: pass
         load(op::LOAD_16, 5, 2, 20), // r5 = flags and fragment offset
         with(op::AND_OPERAND, 5, network_order_16(0x3FFF)), // r5 &= more fragments, offset
-        unless(5, 0, TO_PASS),       // if r5 is not 0: pass (fragments)
+        unless(5, 0, TO_PASS),      // if r5 is not 0: pass (fragments)
         load(op::LOAD_32, 5, 2, 30), // r5 = the destination
         load(op::LOAD_16, 4, 2, 36), // r4 = the destination's port
     ];
@@ -100,7 +109,12 @@ pub(super) fn redirect(endpoints: &[(u32, Wanted)], sockets: i32, queues: u32) -
         }
         block.push(with(op::MOVE_OPERAND, 3, *key as i32)); // r3 = the endpoint's first key
         if !is_last {
-            block.push(Instruction { code: op::JUMP, registers: 0, offset: TO_SOCKET, operand: 0 });
+            block.push(BpfInstruction {
+                code: op::JUMP,
+                registers: 0,
+                offset: TO_SOCKET,
+                operand: 0,
+            });
         }
         // After the last endpoint there is no next one: pass.
         let len = block.len();
@@ -110,20 +124,20 @@ pub(super) fn redirect(endpoints: &[(u32, Wanted)], sockets: i32, queues: u32) -
     let socket = program.len();
     program.extend([
         load(op::LOAD_32, 2, 1, 16), // r2 = context.rx_queue_index
-        Instruction {
+        BpfInstruction {
             code: op::JUMP_IF_NOT_BELOW,
             registers: 2,
             offset: TO_PASS,
             operand: queues as i32,
         }, // if r2 >= queues: pass
-        Instruction { code: op::ADD, registers: 2 | 3 << 4, offset: 0, operand: 0 }, // r2 += r3
-        Instruction {
+        BpfInstruction { code: op::ADD, registers: 2 | 3 << 4, offset: 0, operand: 0 }, // r2 += r3
+        BpfInstruction {
             code: op::LOAD_MAP,
             registers: 1 | PSEUDO_MAP_DESCRIPTOR << 4,
             offset: 0,
             operand: sockets,
         }, // r1 = the map of sockets,
-        Instruction { code: 0, registers: 0, offset: 0, operand: 0 }, // second half of the same
+        BpfInstruction { code: 0, registers: 0, offset: 0, operand: 0 }, // second half of the same
         with(op::MOVE_OPERAND, 3, XDP_PASS), // r3 = pass if the map has no such key
         with(op::CALL, 0, REDIRECT_MAP), // r0 = bpf_redirect_map(r1, r2, r3)
         with(op::EXIT, 0, 0),        // return r0
@@ -143,7 +157,7 @@ const TO_SOCKET: i16 = i16::MAX - 1;
 const TO_NEXT: i16 = i16::MAX - 2;
 
 /// Replaces a placeholder by the distance that `of` returns for the index of its instruction.
-fn patch(program: &mut [Instruction], placeholder: i16, of: impl Fn(usize) -> i16) {
+fn patch(program: &mut [BpfInstruction], placeholder: i16, of: impl Fn(usize) -> i16) {
     for (at, instruction) in program.iter_mut().enumerate() {
         if instruction.offset == placeholder {
             instruction.offset = of(at);
@@ -156,16 +170,16 @@ fn distance(at: usize, to: usize) -> i16 {
     (to - at - 1) as i16
 }
 
-const fn load(code: u8, to: u8, from: u8, offset: i16) -> Instruction {
-    Instruction { code, registers: to | from << 4, offset, operand: 0 }
+const fn load(code: u8, to: u8, from: u8, offset: i16) -> BpfInstruction {
+    BpfInstruction { code, registers: to | from << 4, offset, operand: 0 }
 }
 
-const fn with(code: u8, register: u8, operand: i32) -> Instruction {
-    Instruction { code, registers: register, offset: 0, operand }
+const fn with(code: u8, register: u8, operand: i32) -> BpfInstruction {
+    BpfInstruction { code, registers: register, offset: 0, operand }
 }
 
-const fn unless(register: u8, operand: i32, offset: i16) -> Instruction {
-    Instruction { code: op::JUMP_IF_NOT, registers: register, offset, operand }
+const fn unless(register: u8, operand: i32, offset: i16) -> BpfInstruction {
+    BpfInstruction { code: op::JUMP_IF_NOT, registers: register, offset, operand }
 }
 
 /// Returns the 16 bits as a load reads them from the packet: in network byte order.
@@ -191,9 +205,9 @@ mod tests {
     }
 
     /// Returns where each jump leads.
-    fn targets(program: &[Instruction]) -> Vec<usize> {
+    fn targets(program: &[BpfInstruction]) -> Vec<usize> {
         let jumps = [op::JUMP, op::JUMP_IF_NOT, op::JUMP_IF_ABOVE, op::JUMP_IF_NOT_BELOW];
-        let is_jump = |step: &Instruction| jumps.contains(&step.code);
+        let is_jump = |step: &BpfInstruction| jumps.contains(&step.code);
         let jumps = program.iter().enumerate().filter(|(_, step)| is_jump(step));
         jumps.map(|(index, step)| index + 1 + step.offset as usize).collect()
     }
@@ -201,7 +215,7 @@ mod tests {
     #[test]
     fn every_comparison_jumps_to_the_pass() {
         let program = redirect(&[(0, wanted(3, Some(1)))], 7, 64);
-        assert_eq!(size_of::<Instruction>(), 8);
+        assert_eq!(size_of::<BpfInstruction>(), 8);
         let pass = program.len() - 2;
         assert_eq!(program[pass], with(op::MOVE_OPERAND, 0, XDP_PASS));
         assert_eq!(targets(&program), [pass; 9]);
@@ -214,7 +228,7 @@ mod tests {
             let comparison = unless(5, address(wanted.group), 0);
             program
                 .iter()
-                .position(|step| Instruction { offset: 0, ..*step } == comparison)
+                .position(|step| BpfInstruction { offset: 0, ..*step } == comparison)
                 .unwrap()
         };
         let (first, second) = (is_group(wanted(3, None)), is_group(wanted(4, None)));

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use tickwire_fast::Packet;
 use tickwire_fast::generated::{self, Templates};
 use tickwire_fast::{
-    CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, Program, Record, Visitor,
+    CompileOptions, Decoder, EngineUnderTest, FieldLayout, FieldValue, MessageVisitor, Program,
+    Record,
 };
 use tickwire_fast_generated::{TryModule, WithModule, first_capture, with_module};
 use tickwire_feed::parallel::Parallel;
@@ -316,7 +317,7 @@ struct Summing {
     sum: u64,
 }
 
-impl Visitor for Summing {
+impl MessageVisitor for Summing {
     fn field(&mut self, _field: &FieldLayout, value: FieldValue<'_>) {
         self.sum = self.sum.wrapping_add(number_of(value));
     }

@@ -18,7 +18,7 @@ use super::{JitCompiler, define};
 use crate::decoder::{Decoder, ResetPolicy};
 use crate::dictionary::{DictionaryEntries, DictionaryEntry, Word};
 use crate::message::MessageStore;
-use crate::program::{Op, Program, Segment};
+use crate::program::{Op, Program, SegmentLayout};
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -103,7 +103,7 @@ struct MessageRoom<'d> {
 /// A template to compile.
 pub(super) struct TreeFrame<'p> {
     program: &'p Program,
-    segment: &'p Segment,
+    segment: &'p SegmentLayout,
     /// Number of its operations, nested segments included.
     pub(super) count: u32,
     /// Its operations with a dictionary entry.
@@ -124,7 +124,7 @@ impl<'p> TreeFrame<'p> {
         Some(frame)
     }
 
-    fn visit(&mut self, segment: &Segment) {
+    fn visit(&mut self, segment: &SegmentLayout) {
         use crate::program::OpCode;
         for op in ops_of(self.program, segment) {
             if matches!(op.code, OpCode::Group | OpCode::GroupOptional | OpCode::Sequence) {

@@ -5,7 +5,7 @@ use super::emit::{HEAD, REACH, TreeEmitter};
 use super::text::WORD_BYTES;
 use crate::decoder::compiled::flow::CodeFlow;
 use crate::decoder::compiled::integer::INTEGER_BYTES;
-use crate::program::{LANES_MAX, Op, OpCode, Program, Segment, WireType};
+use crate::program::{LANES_MAX, Op, OpCode, Program, SegmentLayout, WireType};
 use crate::template::OperatorKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -22,7 +22,7 @@ const DEPTH_MAX: u32 = 16;
 
 /// The segment that is being emitted.
 pub(super) struct SegmentFields<'p> {
-    segment: &'p Segment,
+    segment: &'p SegmentLayout,
     /// First word of its record.
     pub record: Value,
     /// The presence map: `width` bits, the first is the highest.
@@ -43,7 +43,7 @@ impl SegmentFields<'_> {
 }
 
 /// Returns the number of operations of a segment, nested segments included, if all can be compiled.
-pub(super) fn count(program: &Program, segment: &Segment, depth: u32) -> Option<u32> {
+pub(super) fn count(program: &Program, segment: &SegmentLayout, depth: u32) -> Option<u32> {
     let ops = ops_of(program, segment);
     if depth > DEPTH_MAX || segment.map_bits + skipping(ops) > MAP_BITS_MAX {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn count(program: &Program, segment: &Segment, depth: u32) -> Option<
     Some(count)
 }
 
-pub(super) fn ops_of<'p>(program: &'p Program, segment: &Segment) -> &'p [Op] {
+pub(super) fn ops_of<'p>(program: &'p Program, segment: &SegmentLayout) -> &'p [Op] {
     program.code.get(segment.ops.start as usize..segment.ops.end as usize).unwrap_or_default()
 }
 
@@ -92,7 +92,7 @@ fn has_code(operator: OperatorKind) -> bool {
 impl TreeEmitter<'_, '_> {
     /// Emits a template. `map` is its presence map; the first bit after the template id's is at the
     /// top.
-    pub(super) fn template(&mut self, segment: &Segment, map: Value) {
+    pub(super) fn template(&mut self, segment: &SegmentLayout, map: Value) {
         let record = self.given.words;
         // The caller has checked the other bits.
         let width = segment.map_bits + skipping(ops_of(self.program, segment));
@@ -104,7 +104,7 @@ impl TreeEmitter<'_, '_> {
     }
 
     /// Emits a group or an entry: its presence map, if it has one, and its fields.
-    fn segment(&mut self, segment: &Segment, record: Value) {
+    fn segment(&mut self, segment: &SegmentLayout, record: Value) {
         if !segment.has_map() {
             let none = self.constant(0);
             return self.fields(segment, record, none, 0);
@@ -114,7 +114,7 @@ impl TreeEmitter<'_, '_> {
     }
 
     /// Reads a presence map of at most as many bytes as the segment needs.
-    fn presence_map(&mut self, segment: &Segment) -> (Value, u32) {
+    fn presence_map(&mut self, segment: &SegmentLayout) -> (Value, u32) {
         let bytes = segment.map_bits.div_ceil(MAP_BYTE_BITS);
         let width = bytes * MAP_BYTE_BITS;
         self.ensure(bytes as usize);
@@ -156,7 +156,7 @@ impl TreeEmitter<'_, '_> {
         (bits, width + skipping)
     }
 
-    fn fields(&mut self, segment: &Segment, record: Value, map: Value, width: u32) {
+    fn fields(&mut self, segment: &SegmentLayout, record: Value, map: Value, width: u32) {
         let (bits, present) = (self.b.declare_var(types::I64), self.b.declare_var(types::I64));
         self.b.def_var(bits, map);
         let all = self.constant(u64::MAX);
