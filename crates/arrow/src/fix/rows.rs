@@ -153,7 +153,7 @@ impl Rows {
 
     /// Adds the field at `at` to the current row; for a count, its group's entries too. Returns the position
     /// after them, or `None` if the field does not belong to these rows.
-    #[inline]
+    #[inline(always)]
     fn push_field(
         &mut self,
         fields: &MessageFields<'_, '_>,
@@ -234,6 +234,8 @@ impl Group {
     }
 
     /// Reads the entries that follow the count at `at`; returns the position after them.
+    // Not inlined into the loop over fields, of which few are groups.
+    #[inline(never)]
     fn push(
         &mut self,
         row: usize,

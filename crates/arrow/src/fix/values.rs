@@ -126,7 +126,7 @@ impl Timestamps {
     #[inline]
     fn push(&mut self, field: &Value<'_>) -> bool {
         let parsed = match field.value.split_first_chunk() {
-            Some((second, fraction)) if *second == self.second => {
+            Some((second, fraction)) if is_same(second, &self.second) => {
                 short_fraction(fraction).and_then(|nanos| self.second_ns.checked_add(nanos))
             }
             _ => None,
@@ -145,6 +145,12 @@ impl Timestamps {
         }
         Some(nanos)
     }
+}
+
+/// Compares seconds as two overlapping words of 16 bytes; 17 bytes would be compared by a call of memcmp.
+#[inline]
+fn is_same(one: &[u8; SECOND_LEN], other: &[u8; SECOND_LEN]) -> bool {
+    one.first_chunk::<16>() == other.first_chunk() && one.last_chunk::<16>() == other.last_chunk()
 }
 
 /// Returns the nanoseconds of a fraction of up to nine digits after a point; `None` for other texts.
