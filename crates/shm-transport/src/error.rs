@@ -67,7 +67,7 @@ impl fmt::Display for Error {
                 error.fmt(out)?;
                 match error {
                     tickwire_shm::Error::Io { attempt: Attempt::Reserve, .. } => out.write_str(
-                        ": memory of rings and last values is reserved; set smaller ones (--shm-ring, --shm-sample), keep no last values (--last-values 0), or make the file system larger (/dev/shm)",
+                        ": memory of rings and last values is reserved; set smaller ones (--shm-ring, --shm-sample), keep no last values (--last-values 0), let subscribers send no echoes (--no-echo), or make the file system larger (/dev/shm)",
                     ),
                     tickwire_shm::Error::Directory { .. } => out.write_str(" (--shm-directory, --shm-user)"),
                     tickwire_shm::Error::Sizes => out.write_str(" (--shm-ring, --shm-sample)"),
