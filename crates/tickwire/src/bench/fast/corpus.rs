@@ -178,7 +178,7 @@ impl Corpus {
             false => own.args.framing()?,
             true => {
                 let sample = first_packets(path, options.clone())?;
-                own.args.find_without_checks(&sample, &set, &name)?
+                own.args.find_without_checks(&sample, &set, &name, None)?
             }
         };
         let cannot = |why: String| Failure::Data(format!("{name}: {why}"));
