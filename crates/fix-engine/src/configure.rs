@@ -309,9 +309,9 @@ impl Unopened {
 
 /// A session that a Logon creates.
 enum Offer {
-    /// Of any counterparty that fits.
+    /// Serves any counterparty that fits.
     Template(Prepared),
-    /// Of one counterparty.
+    /// Serves one counterparty.
     Unopened(Unopened),
 }
 

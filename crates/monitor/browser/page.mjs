@@ -693,7 +693,7 @@ try {
       bus: { role: "publisher", transport: "DDS", status: "live", published_ms: 1, topics: [topic], late_joiners: 4, counts: { dropped_samples: 0 }, publishers: [publisher] },
       sender: { published_ms: 1, lines: [sent], late: times("", null) },
     });
-    const noHistory = "no such session in /api/v1/state, or it came after 1,024 others, which have the histories";
+    const noHistory = "no such session in /api/v1/state, or more than 1,024 sessions exist and this one has no history";
     api.seconds = (query, json) => json(404, { error: noHistory });
     const page = await open("/#fix");
     await page.waitForSelector("text=the peer asks for messages 1 to 5 again");

@@ -12,7 +12,7 @@ use crate::history::{History, SECONDS_MAX};
 
 /// Most sessions with a history.
 const SESSIONS_MAX: usize = 1_024;
-/// So many sessions keep a whole hour, whatever happens in it. More sessions share the memory of these: each keeps as many runs as
+/// Number of sessions that can each keep a whole hour. More sessions share the memory of these: each keeps as many runs as
 /// its share has room for, and an idle session needs few.
 const WHOLE_HOURS: usize = 64;
 /// Most runs of all sessions, of 80 bytes each.

@@ -71,7 +71,7 @@ impl StreamSubject {
             Self::State => to_json(&shared.state_of(version)),
             Self::Summary(query) => {
                 let summary = shared.summary_of(version, query);
-                let pace = match summary.is_of_many() {
+                let pace = match summary.leaves_out_details() {
                     true => StreamPace::Sparing,
                     false => StreamPace::Full,
                 };
@@ -189,7 +189,7 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
         Some("session") => {
             let name = query.session.as_deref().unwrap_or_default();
             let Some(seconds) = shared.activity().session(name, count) else {
-                let text = "no such session in /api/v1/state, or it came after 1,024 others, which have the histories";
+                let text = "no such session in /api/v1/state, or more than 1,024 sessions exist and this one has no history";
                 return refused(StatusCode::NOT_FOUND, text);
             };
             history_as(format, || session_csv(&seconds), || json!({"seconds": seconds}))

@@ -25,7 +25,7 @@ pub(crate) struct StateSummary {
 
 impl StateSummary {
     /// True if the details of some channels or sessions are left out unless they are requested.
-    pub(crate) fn is_of_many(&self) -> bool {
+    pub(crate) fn leaves_out_details(&self) -> bool {
         self.channels.len().max(self.sessions.len()) > DETAILS_MAX
     }
 }

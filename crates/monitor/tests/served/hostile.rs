@@ -290,7 +290,6 @@ fn a_slow_reader_of_a_compressed_stream_gets_few_old_states() {
         assert!(version > seen);
         (seen, events) = (version, events + 1);
     }
-    println!("{events} of {EVENTS} events waited for the slow reader");
     assert!(events <= EVENTS / 3, "{events} of {EVENTS} events waited for the slow reader");
 }
 
