@@ -92,8 +92,8 @@ impl Streaming {
 }
 
 /// Streams a subject as events: once at the start, then after each change of its data. An event is encoded only when the socket has
-/// taken the one before, and the socket holds few bytes that it has not sent (see `HttpServer`). So a client that reads slowly gets
-/// what its connection has buffered, then the newest state without those between.
+/// taken the one before, and socket and TLS hold few bytes that they have not sent (see `HttpServer`). So a client that reads slowly
+/// gets what its connection has buffered, then the newest state without those between.
 pub(crate) fn stream(shared: Arc<Shared>, subject: StreamSubject, is_gzip: bool) -> Response {
     let changes = shared.version.subscribe();
     let ends = Instant::now() + LASTS;

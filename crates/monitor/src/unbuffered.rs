@@ -17,8 +17,8 @@ impl AsRef<[u8]> for UnbufferedChunk {
     }
 }
 
-/// Returns a body that requests a chunk only once the socket has taken the one before. By itself, the server requests chunks until
-/// its own buffer is full, which is many events of a compressed stream.
+/// Returns a body that requests a chunk only once the socket has taken the one before; over TLS, the socket or the connection's
+/// buffer of 4 KiB. By itself, the server requests chunks until its own buffer is full, which is many events of a compressed stream.
 pub(crate) fn unbuffered<E>(chunks: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Body
 where
     E: Into<BoxError> + Send + 'static,

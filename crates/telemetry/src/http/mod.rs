@@ -39,6 +39,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use tickwire_host::affinity::spawn_background;
 use tickwire_host::{Action, Error};
@@ -59,6 +61,8 @@ const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// link would otherwise get all that waits here before the newest event, and compressed events are small.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 16 << 10;
+/// Most encrypted bytes that wait in a TLS connection until the socket takes them. rustls would keep 64 KiB, many compressed events.
+const TLS_BUFFER_BYTES_MAX: usize = 4 << 10;
 /// Wait before accepting again when the process has no file descriptors left.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -181,7 +185,7 @@ async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> 
             match tls {
                 None => serve_connection(stream, asked).await,
                 Some(HttpTls(acceptor)) => {
-                    match timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
+                    match timeout(HEAD_TIMEOUT, accept_tls(&acceptor, stream)).await {
                         Ok(Ok(stream)) => serve_connection(stream, asked).await,
                         Ok(Err(error)) => note_handshake(peer, &error),
                         // A client that says nothing is not an error.
@@ -192,6 +196,16 @@ async fn accept(listener: TcpListener, routes: Router, tls: Option<HttpTls>) -> 
         });
         open.push_back(OpenConnection { task: served.abort_handle(), has_asked });
     }
+}
+
+/// Makes the server's handshake, and limits the bytes that the connection keeps for a slow client.
+async fn accept_tls<S: AsyncRead + AsyncWrite + Unpin>(
+    acceptor: &TlsAcceptor,
+    stream: S,
+) -> io::Result<TlsStream<S>> {
+    let mut stream = acceptor.accept(stream).await?;
+    stream.get_mut().1.set_buffer_limit(Some(TLS_BUFFER_BYTES_MAX));
+    Ok(stream)
 }
 
 /// The client of a connection, and the routes that answer its request.
@@ -239,9 +253,11 @@ impl Drop for HttpServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::body::Bytes;
     use axum::routing::get;
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::sync::atomic::AtomicUsize;
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::thread;
     use std::time::Instant;
@@ -493,6 +509,88 @@ mod tests {
         let mut text = Vec::new();
         let _ = plain.read_to_end(&mut text);
         assert!(!String::from_utf8_lossy(&text).contains("here"));
+    }
+
+    /// A chunk that is counted when the connection drops it, after it was written.
+    struct CountedChunk(Arc<AtomicUsize>);
+
+    impl CountedChunk {
+        const BYTES: [u8; 1 << 10] = [b'x'; 1 << 10];
+    }
+
+    impl AsRef<[u8]> for CountedChunk {
+        fn as_ref(&self) -> &[u8] {
+            &Self::BYTES
+        }
+    }
+
+    impl Drop for CountedChunk {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn tls_keeps_few_bytes_for_a_client_that_reads_slowly() {
+        use rustls::pki_types::{PrivateKeyDer, ServerName};
+        use rustls::{ClientConfig, RootCertStore, ServerConfig};
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use tokio_rustls::TlsConnector;
+        const CHUNKS: usize = 256;
+        const PIPE_BYTES: usize = 1 << 10;
+
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::try_from(own.key_pair.serialize_der()).unwrap();
+        let server = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(own.cert.der().clone()).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+
+        let written = Arc::new(AtomicUsize::new(0));
+        let counted = written.clone();
+        let chunks = move || {
+            let counted = counted.clone();
+            let chunk = move |_| {
+                Ok::<_, std::convert::Infallible>(Bytes::from_owner(CountedChunk(counted.clone())))
+            };
+            let chunks = futures_util::stream::iter((0..CHUNKS).map(chunk));
+            async move { axum::body::Body::from_stream(chunks) }
+        };
+        let asked = ConnectionContext {
+            peer: ([127, 0, 0, 1], 1).into(),
+            routes: Router::new().route("/", get(chunks)),
+            has_asked: Arc::default(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (near, far) = tokio::io::duplex(PIPE_BYTES);
+            tokio::spawn(async move {
+                let acceptor = TlsAcceptor::from(Arc::new(server));
+                serve_connection(accept_tls(&acceptor, near).await.unwrap(), asked).await;
+            });
+            let connector = TlsConnector::from(Arc::new(client));
+            let name = ServerName::try_from("localhost").unwrap();
+            let mut slow = connector.connect(name, far).await.unwrap();
+            slow.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
+            slow.flush().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let kept = written.load(Ordering::Relaxed) * CountedChunk::BYTES.len();
+            assert!(kept <= PIPE_BYTES + TLS_BUFFER_BYTES_MAX, "{kept} bytes wait in TLS");
+            let mut answer = Vec::new();
+            slow.read_to_end(&mut answer).await.unwrap();
+            let end = CountedChunk::BYTES.repeat(CHUNKS);
+            assert!(answer.ends_with(&end), "{} bytes", answer.len());
+        });
     }
 
     #[test]
