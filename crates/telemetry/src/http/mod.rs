@@ -108,8 +108,13 @@ impl HttpServer {
         // The connections that it accepts inherit it.
         let options = SockRef::from(&listener);
         options.set_send_buffer_size(SEND_BUFFER_BYTES).map_err(failed)?;
+        // Without it a slow client gets older events.
         #[cfg(target_os = "linux")]
-        options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX).map_err(failed)?;
+        if let Err(error) = options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
+            tracing::debug!(
+                "HTTP at {wanted}: no limit of unsent bytes (TCP_NOTSENT_LOWAT): {error}"
+            );
+        }
         let address = listener.local_addr().map_err(failed)?;
         let routes = match address.ip().is_loopback() {
             true => routes.layer(from_fn(host::check)),
