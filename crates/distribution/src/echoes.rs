@@ -72,7 +72,7 @@ struct EchoesReceived {
     refusals: Vec<String>,
 }
 
-/// EchoesReceived and missing echoes of a publisher's samples.
+/// Received and missing echoes of a publisher's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EchoSummary {
     /// Echoes received.

@@ -160,7 +160,7 @@ impl FieldScene<'_, '_> {
         let given = option(initial.clone());
         let base = initial.unwrap_or("0".into());
         let read = kind.read(is_optional);
-        let (or_empty, optional, or_fail) = suffixes(is_optional);
+        let CallSuffixes { or_empty, optional, or_fail } = CallSuffixes::of(is_optional);
         let assigned = |read: &str| {
             format!("let value = {read}; state.assign{or_empty}::<{past}>({slot}, value)")
         };
@@ -239,7 +239,7 @@ impl FieldScene<'_, '_> {
         let (read, charset) = (read_text(kind, is_optional), charset(kind));
         let given = option(initial_bytes(operation));
         let base = initial_bytes(operation).unwrap_or("b\"\"".into());
-        let (or_empty, optional, _) = suffixes(is_optional);
+        let CallSuffixes { or_empty, optional, .. } = CallSuffixes::of(is_optional);
         let copied = format!("state.copied_text{optional}::<{past}>({slot}, {given}, x)?");
         match operation.kind {
             OperatorKind::None | OperatorKind::Increment => read,
@@ -272,7 +272,7 @@ impl FieldScene<'_, '_> {
         let initial = initial_decimal(operation);
         let given = option(initial.clone());
         let base = initial.unwrap_or("Decimal { mantissa: 0, exponent: 0 }".into());
-        let (or_empty, optional, or_fail) = suffixes(is_optional);
+        let CallSuffixes { or_empty, optional, or_fail } = CallSuffixes::of(is_optional);
         let read = if is_optional { "c.decimal_nullable(x)?" } else { "c.decimal(x)?" };
         match operation.kind {
             OperatorKind::Constant | OperatorKind::Default => {
@@ -291,10 +291,22 @@ impl FieldScene<'_, '_> {
     }
 }
 
-/// Returns the suffixes of functions for mandatory or optional fields: of those that assign, of all
-/// others, and of calls of those that return an option only because they may fail.
-fn suffixes(is_optional: bool) -> (&'static str, &'static str, &'static str) {
-    if is_optional { ("_or_empty", "_optional", "") } else { ("", "", "?") }
+/// Suffixes of the names of generated calls, by whether the field is optional.
+struct CallSuffixes {
+    /// Of functions that assign to the dictionary.
+    or_empty: &'static str,
+    /// Of all other functions.
+    optional: &'static str,
+    /// Of calls whose result is an option only because they may fail.
+    or_fail: &'static str,
+}
+
+impl CallSuffixes {
+    fn of(is_optional: bool) -> Self {
+        let (or_empty, optional, or_fail) =
+            if is_optional { ("_or_empty", "_optional", "") } else { ("", "", "?") };
+        Self { or_empty, optional, or_fail }
+    }
 }
 
 /// Heuristic: true if values are likely to be one byte. Fields with an initial value, and price

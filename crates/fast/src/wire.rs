@@ -468,7 +468,7 @@ pub(crate) trait Map: Copy {
     fn skip(&mut self, count: u32);
 }
 
-/// Of a map whose word is read bit by bit, at most [`WORD_BITS`] bits are used.
+/// At most [`WORD_BITS`] bits of a map are read bit by bit.
 impl Map for PresenceMap<'_> {
     #[inline(always)]
     fn take(&mut self) -> bool {

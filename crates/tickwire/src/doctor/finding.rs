@@ -34,8 +34,8 @@ pub struct Finding {
     pub name: String,
     /// Value of the setting.
     pub found: String,
-    /// Effect on latency.
-    pub effect: Verdict,
+    /// Whether the setting costs latency or memory.
+    pub verdict: Verdict,
     /// The cost, or why there is none.
     pub cost: String,
     /// How to change the setting; empty if no change is needed.
@@ -46,7 +46,7 @@ impl Finding {
     /// Creates the finding of a setting that needs no change.
     pub fn good(name: impl Into<String>, found: impl Into<String>, reason: &str) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self { name, found, effect: Verdict::Good, cost: reason.to_owned(), change: String::new() }
+        Self { name, found, verdict: Verdict::Good, cost: reason.to_owned(), change: String::new() }
     }
 
     /// Creates the finding of a setting that costs latency.
@@ -57,19 +57,19 @@ impl Finding {
         change: impl Into<String>,
     ) -> Self {
         let (name, found) = (name.into(), found.into());
-        Self { name, found, effect: Verdict::Costs, cost: cost.into(), change: change.into() }
+        Self { name, found, verdict: Verdict::Costs, cost: cost.into(), change: change.into() }
     }
 
     /// Creates the finding of memory that nobody uses.
     pub fn wasted(name: String, found: String, cost: String, change: &str) -> Self {
-        Self { name, found, effect: Verdict::Wasted, cost, change: change.to_owned() }
+        Self { name, found, verdict: Verdict::Wasted, cost, change: change.to_owned() }
     }
 
     /// Creates the finding of a setting that this machine does not report.
     pub fn unknown(name: impl Into<String>, reason: &str, change: impl Into<String>) -> Self {
         let (name, found) = (name.into(), "not readable".to_owned());
         let cost = reason.to_owned();
-        Self { name, found, effect: Verdict::Unknown, cost, change: change.into() }
+        Self { name, found, verdict: Verdict::Unknown, cost, change: change.into() }
     }
 
     /// Returns the finding as JSON.
@@ -77,7 +77,7 @@ impl Finding {
         json!({
             "name": self.name,
             "found": self.found,
-            "verdict": self.effect.name(),
+            "verdict": self.verdict.name(),
             "cost": self.cost,
             "change": self.change,
         })

@@ -72,8 +72,8 @@ fn examine(machine: &Machine) -> Vec<Finding> {
 fn text(findings: &[Finding]) -> String {
     let columns = [("setting", Align::Left), ("found", Align::Left), ("verdict", Align::Left)];
     let mut table = Table::new(&columns);
-    for Finding { name, found, effect, .. } in findings {
-        table.row(vec![name.clone(), found.clone(), effect.name().to_owned()]);
+    for Finding { name, found, verdict, .. } in findings {
+        table.row(vec![name.clone(), found.clone(), verdict.name().to_owned()]);
     }
     let mut text = table.to_string();
     let headings = [
@@ -81,9 +81,9 @@ fn text(findings: &[Finding]) -> String {
         (Verdict::Wasted, "Memory that nobody uses"),
         (Verdict::Unknown, "What this machine does not tell"),
     ];
-    for (effect, heading) in headings {
+    for (verdict, heading) in headings {
         let of_kind: Vec<&Finding> =
-            findings.iter().filter(|finding| finding.effect == effect).collect();
+            findings.iter().filter(|finding| finding.verdict == verdict).collect();
         if of_kind.is_empty() {
             continue;
         }

@@ -52,19 +52,19 @@ fn a_guest_that_halts_at_once_is_told_what_it_costs() {
         ];
         Tree::new(&files).finding("idle CPUs")
     };
-    let Finding { effect, cost, change, .. } = guest("haltpoll", "0", "quiet");
-    assert_eq!(effect, Verdict::Costs);
+    let Finding { verdict, cost, change, .. } = guest("haltpoll", "0", "quiet");
+    assert_eq!(verdict, Verdict::Costs);
     assert!(cost.contains("37.9 us instead of 3.5"), "{cost}");
     assert!(change.contains("echo 200000 > /sys/module/haltpoll/"), "{change}");
-    assert_eq!(guest("haltpoll", "200000", "quiet").effect, Verdict::Good);
-    assert_eq!(guest("haltpoll", "0", "quiet idle=poll").effect, Verdict::Good);
+    assert_eq!(guest("haltpoll", "200000", "quiet").verdict, Verdict::Good);
+    assert_eq!(guest("haltpoll", "0", "quiet idle=poll").verdict, Verdict::Good);
     // Another governor does not poll, whatever the parameter is.
-    let Finding { effect, found, change, .. } = guest("menu", "200000", "quiet");
-    assert_eq!((effect, found.as_str()), (Verdict::Costs, "haltpoll, governor menu"));
+    let Finding { verdict, found, change, .. } = guest("menu", "200000", "quiet");
+    assert_eq!((verdict, found.as_str()), (Verdict::Costs, "haltpoll, governor menu"));
     assert!(change.contains("echo haltpoll > /sys/devices/system/cpu/cpuidle/"), "{change}");
     // Whether it polls is unknown without the governor or the parameter.
     for files in [vec![(IDLE, "haltpoll")], vec![(IDLE, "haltpoll"), (GOVERNOR, "haltpoll")]] {
-        assert_eq!(Tree::new(&files).finding("idle CPUs").effect, Verdict::Unknown);
+        assert_eq!(Tree::new(&files).finding("idle CPUs").verdict, Verdict::Unknown);
     }
 }
 
@@ -90,9 +90,9 @@ fn the_deepest_sleep_state_in_use_counts() {
         Tree::new(&files).finding("idle CPUs")
     };
     let deep = machine("0");
-    assert_eq!(deep.effect, Verdict::Costs);
+    assert_eq!(deep.verdict, Verdict::Costs);
     assert!(deep.found.contains("C6") && deep.cost.contains("133 us"), "{deep:?}");
-    assert_eq!(machine("1").effect, Verdict::Good);
+    assert_eq!(machine("1").verdict, Verdict::Good);
 }
 
 #[test]
@@ -101,16 +101,16 @@ fn governors_of_all_cpus_are_compared() {
     let (first, second) = (of(0), of(1));
     let machine =
         |one, other| Tree::new(&[(&first, one), (&second, other)]).finding("frequency governor");
-    assert_eq!(machine("performance", "performance").effect, Verdict::Good);
+    assert_eq!(machine("performance", "performance").verdict, Verdict::Good);
     let mixed = machine("performance", "powersave");
-    assert_eq!((mixed.effect, mixed.found.as_str()), (Verdict::Costs, "performance, powersave"));
-    assert_eq!(Tree::new(&[]).finding("frequency governor").effect, Verdict::Unknown);
+    assert_eq!((mixed.verdict, mixed.found.as_str()), (Verdict::Costs, "performance, powersave"));
+    assert_eq!(Tree::new(&[]).finding("frequency governor").verdict, Verdict::Unknown);
 }
 
 #[test]
 fn clocks_that_take_a_system_call_cost() {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let machine = |source| Tree::new(&[(path, source)]).finding("clock source").effect;
+    let machine = |source| Tree::new(&[(path, source)]).finding("clock source").verdict;
     assert_eq!(["tsc", "kvm-clock"].map(machine), [Verdict::Good; 2]);
     assert_eq!(["hpet", "acpi_pm"].map(machine), [Verdict::Costs; 2]);
 }
@@ -118,29 +118,29 @@ fn clocks_that_take_a_system_call_cost() {
 #[test]
 fn memory_and_isolation_are_read() {
     let huge = "sys/kernel/mm/transparent_hugepage/enabled";
-    let machine = |text| Tree::new(&[(huge, text)]).finding("transparent huge pages").effect;
+    let machine = |text| Tree::new(&[(huge, text)]).finding("transparent huge pages").verdict;
     assert_eq!(machine("[always] madvise never"), Verdict::Costs);
     assert_eq!(machine("always [madvise] never"), Verdict::Good);
     let isolated = "sys/devices/system/cpu/isolated";
     let machine = |text| Tree::new(&[(isolated, text)]).finding("isolated CPUs");
-    assert_eq!(machine("").effect, Verdict::Costs);
-    assert_eq!((machine("2-3").effect, machine("2-3").found.as_str()), (Verdict::Good, "2-3"));
+    assert_eq!(machine("").verdict, Verdict::Costs);
+    assert_eq!((machine("2-3").verdict, machine("2-3").found.as_str()), (Verdict::Good, "2-3"));
 }
 
 #[test]
 fn receive_buffers_are_told_in_packets() {
     let path = "proc/sys/net/core/rmem_max";
     let small = Tree::new(&[(path, "212992")]).finding("receive buffer, most");
-    assert_eq!(small.effect, Verdict::Costs);
+    assert_eq!(small.verdict, Verdict::Costs);
     assert!(small.cost.ends_with("554 small packets"), "{}", small.cost);
     assert!(small.change.contains("net.core.rmem_max=4194304"), "{}", small.change);
     assert_eq!(
-        Tree::new(&[(path, "4194304")]).finding("receive buffer, most").effect,
+        Tree::new(&[(path, "4194304")]).finding("receive buffer, most").verdict,
         Verdict::Good
     );
     let path = "proc/sys/net/core/skb_defer_max";
     let machine =
-        |count| Tree::new(&[(path, count)]).finding("packets freed by another CPU").effect;
+        |count| Tree::new(&[(path, count)]).finding("packets freed by another CPU").verdict;
     assert_eq!((machine("64"), machine("0")), (Verdict::Costs, Verdict::Good));
 }
 
@@ -162,7 +162,7 @@ fn cards_are_told_one_by_one_and_interfaces_without_a_device_are_not() {
     assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
     let steering = machine.finding("eth0: packet steering (RPS)");
     assert_eq!(
-        (steering.effect, steering.found.as_str()),
+        (steering.verdict, steering.found.as_str()),
         (Verdict::Costs, "CPUs 0000,00000003 (mask)")
     );
     assert!(machine.finding("eth0: coalescing").cost.contains("20 us"));
@@ -202,7 +202,7 @@ fn channels_of_killed_processes_are_told_with_their_memory() {
     let holder = fs::File::open(machine.0.join(&other)).unwrap();
     holder.lock().unwrap();
     let left = machine.finding("/dev/shm/tickwire-1000");
-    assert_eq!(left.effect, Verdict::Wasted);
+    assert_eq!(left.verdict, Verdict::Wasted);
     let text = text(&examine(&Machine::new(&machine.0)));
     let (latency, memory) = text.split_once("\nMemory that nobody uses:\n").unwrap();
     assert!(!latency.contains("of memory that nobody uses."), "{text}");
@@ -223,7 +223,7 @@ fn text_and_json_have_every_finding() {
     let text = text(&findings);
     for finding in &findings {
         assert!(text.contains(&finding.name), "{text}");
-        assert_eq!(finding.json()["verdict"], finding.effect.name());
+        assert_eq!(finding.json()["verdict"], finding.verdict.name());
     }
     assert!(text.contains("Change: sysctl -w net.core.skb_defer_max=0"), "{text}");
 }

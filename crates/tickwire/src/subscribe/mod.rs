@@ -79,7 +79,7 @@ pub struct SubscribeArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     record_rows: Option<u64>,
     /// With --record: longest time for which a file is written before it is complete. A recorder that
-    /// is killed loses the samples of this time.
+    /// is killed loses the samples of this time and files that wait for the disk.
     #[arg(long, value_name = "TIME", requires = "record", default_value = "10m")]
     #[arg(value_parser = span_in("1s"..="24h"))]
     record_time: Span,

@@ -1,7 +1,7 @@
 //! Records samples as Parquet files, in one directory per topic set.
 //!
 //! A file gets its final name when it is complete, and a new one begins after a fixed number of rows or a fixed time. A
-//! recorder that is killed leaves complete files and loses only the rows of the last one of each topic. A thread of its own
+//! recorder that is killed leaves complete files; it loses the rows of the last one of each topic and of those that wait for the disk. A thread of its own
 //! completes the files, because syncing them to disk takes milliseconds, in which the ring of a topic may overflow.
 
 #[cfg(feature = "columns")]

@@ -43,15 +43,15 @@ const ETHERNET_BYTES: usize = 14;
 /// time would slow down spinning.
 const LOOKS_A_SOCKET: u32 = 16;
 
-/// Least frames of a queue: an endpoint gets half of them, which is room for a batch.
+/// Fewest frames of a queue: an endpoint gets half of them, which is room for a batch.
 const FRAMES_MIN: u32 = 2 * BATCH_MAX as u32;
 
 /// Options of AF_XDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XdpOptions {
-    /// Frames of each queue, a power of two from 64, which all endpoints share; packets that find no free
-    /// frame are lost, and those of a batch keep theirs until the next one is taken. The unread packets of one endpoint take at most half of them. Default 32,768,
-    /// 64 MiB.
+    /// Frames of each queue, a power of two from 64, which all endpoints share. A packet that finds no free frame
+    /// is lost. The packets of a batch keep their frames until the next batch is taken, and the unread packets of
+    /// one endpoint take at most half of the frames. Default 32,768: 64 MiB.
     pub frames: u32,
     /// Bytes of a frame, 2048 or 4096, of which the kernel uses 256. Default 2048, for packets of
     /// 1500 bytes.
