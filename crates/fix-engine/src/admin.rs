@@ -2,7 +2,7 @@
 //!
 //! | request | what it does |
 //! |---|---|
-//! | `GET /sessions` | all sessions, and connections refused by reason |
+//! | `GET /sessions` | all sessions, those that cannot be opened, and connections refused by reason |
 //! | `GET /sessions/NAME` | one session |
 //! | `POST /sessions/NAME/logout` | a Logout; an initiator connects again |
 //! | `POST /sessions/NAME/reset` | both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag |
@@ -133,10 +133,17 @@ impl EngineHandle {
 }
 
 impl Sessions {
-    /// Returns the answer of `GET /sessions`: all sessions, and refused connections by reason.
+    /// Returns the answer of `GET /sessions`: all sessions, those whose store or message log cannot
+    /// be opened, and refused connections by reason.
     pub fn to_json(&self) -> Value {
         let shown = self.keys().filter_map(|key| shown(self, key)).collect::<Vec<_>>();
-        json!({"sessions": shown, "refused_connections": refusals(self.all_refusals())})
+        let unopened =
+            self.unopened().map(|(id, text)| json!({"name": id.file_name(), "text": text}));
+        json!({
+            "sessions": shown,
+            "unopened": unopened.collect::<Vec<_>>(),
+            "refused_connections": refusals(self.all_refusals()),
+        })
     }
 }
 

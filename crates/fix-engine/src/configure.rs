@@ -65,7 +65,9 @@ pub struct Configured {
     pub addresses: Vec<SocketAddr>,
     /// Sessions whose store or message log cannot be opened, in the order of the file. An acceptor
     /// refuses their Logons ([`Refusal::Store`](tickwire_fix_session::Refusal::Store)) until the
-    /// file is repaired; an initiator does not connect them.
+    /// file is repaired. Then it opens them: at the next Logon if the journal has changed,
+    /// otherwise (message log, permissions) within a minute. An initiator does not connect them.
+    /// [`Sessions::unopened`](crate::Sessions::unopened) has those that are still not open.
     pub unopened: Vec<ConfigureError>,
 }
 
@@ -121,7 +123,8 @@ impl<A: Application> Engine<A> {
                     Ok(opened) => opened,
                     Err(text) => {
                         let until = "its Logons are refused until the file is repaired";
-                        note_unopened(&config.id, &text, until);
+                        log_unopened(&config.id, &text, until);
+                        self.sessions_mut().note_unopened(&config.id, text.clone());
                         configured.unopened.push(fail(text.clone()));
                         templates.push(Offer::Unopened(Unopened::new(prepared, text)));
                         continue;
@@ -149,7 +152,8 @@ impl<A: Application> Engine<A> {
             let (store, log) = match prepared.open(&prepared.config.id) {
                 Ok(opened) => opened,
                 Err(text) => {
-                    note_unopened(&prepared.config.id, &text, "it is not connected");
+                    log_unopened(&prepared.config.id, &text, "it is not connected");
+                    self.sessions_mut().note_unopened(&prepared.config.id, text.clone());
                     configured.unopened.push(fail(text));
                     continue;
                 }
@@ -177,7 +181,7 @@ impl<A: Application> Engine<A> {
     }
 }
 
-fn note_unopened(id: &SessionId, text: &str, until: &str) {
+fn log_unopened(id: &SessionId, text: &str, until: &str) {
     let session = id.to_string();
     tracing::error!(target: "tickwire::fix", session, "{text}; {until}, the other sessions run");
 }

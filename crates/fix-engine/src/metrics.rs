@@ -19,6 +19,8 @@ pub struct FixCounters {
     pub sessions: u64,
     /// Number of sessions that are logged on.
     pub logged_on: u64,
+    /// Number of sessions whose store or message log cannot be opened ([`Sessions::unopened`]).
+    pub unopened: u64,
     /// Messages received that were not garbled.
     pub received: u64,
     /// Messages passed to the application.
@@ -62,7 +64,8 @@ impl FixCounters {
 impl Sessions {
     /// Returns the totals of all sessions, including removed ones.
     pub fn counters(&self) -> FixCounters {
-        let mut sum = FixCounters { sessions: self.len() as u64, ..self.gone };
+        let unopened = self.unopened().count() as u64;
+        let mut sum = FixCounters { sessions: self.len() as u64, unopened, ..self.gone };
         for session in self.keys().filter_map(|key| self.session(key)) {
             sum.add(session.counters());
             sum.logged_on += u64::from(session.is_logged_on());
@@ -92,9 +95,12 @@ const COUNTERS: [Named; 10] = [
     ("fix_logons", "Logons completed", |c| c.logons),
 ];
 
-const GAUGES: [Named; 3] = [
+const GAUGES: [Named; 4] = [
     ("fix_sessions", "Sessions", |c| c.sessions),
     ("fix_logged_on_sessions", "Sessions that are logged on", |c| c.logged_on),
+    ("fix_unopened_sessions", "Sessions whose store or message log cannot be opened", |c| {
+        c.unopened
+    }),
     ("fix_queued_messages", "Messages queued until peers read them", |c| c.queued),
 ];
 

@@ -97,6 +97,8 @@ pub struct Sessions {
     pub(super) has_enabled: bool,
     /// Errors of failed commits in this turn.
     store_failures: HashMap<SessionKey, StoreError>,
+    /// Why stores or message logs of sessions could not be opened.
+    unopened: BTreeMap<SessionId, String>,
     /// Counters of removed sessions.
     pub(super) gone: FixCounters,
     /// Sessions with output.
@@ -132,6 +134,7 @@ impl Sessions {
             return Err(AddError::Duplicate(config.id));
         }
         let index = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        self.unopened.remove(&config.id);
         self.generations += 1;
         let key = SessionKey { index, generation: self.generations };
         self.by_id.insert(config.id.clone(), key);
@@ -185,6 +188,25 @@ impl Sessions {
                 self.by_listener.remove(&(listener, unqualified(id)));
             }
         }
+    }
+
+    /// Records that the store or message log of a session cannot be opened, until the session is added.
+    pub(super) fn note_unopened(&mut self, id: &SessionId, text: String) {
+        self.unopened.insert(id.clone(), text);
+    }
+
+    /// Records the error of another attempt to open a session of a settings file. The sessions of
+    /// templates are not recorded: any peer can name one.
+    pub(super) fn renew_unopened(&mut self, id: &SessionId, text: &str) {
+        if let Some(known) = self.unopened.get_mut(id) {
+            text.clone_into(known);
+        }
+    }
+
+    /// Returns the sessions of a settings file whose store or message log could not be opened yet,
+    /// with the reason.
+    pub fn unopened(&self) -> impl Iterator<Item = (&SessionId, &str)> {
+        self.unopened.iter().map(|(id, text)| (id, text.as_str()))
     }
 
     pub(super) fn slot(&self, key: SessionKey) -> Option<&Slot> {

@@ -621,6 +621,10 @@ fn a_damaged_journal_refuses_its_session_alone_until_it_is_repaired() {
     assert_eq!((configured.sessions.len(), configured.unopened.len()), (1, 1));
     let line = settings.sessions[0].line;
     assert!(told.starts_with(&format!("session of line {line}: ")), "{told}");
+    assert_eq!(acceptor.sessions().counters().unopened, 1);
+    let unopened = acceptor.sessions().to_json()["unopened"][0].clone();
+    assert_eq!(unopened["name"], "FIX.4.4-A-ONE");
+    assert!(told.ends_with(unopened["text"].as_str().expect("text")), "{told} {unopened}");
     for wanted in ["FIX.4.4-A-ONE.journal", "damaged from offset 24", "tickwire fix store cut"] {
         assert!(told.contains(wanted), "{told}");
     }
@@ -635,6 +639,7 @@ fn a_damaged_journal_refuses_its_session_alone_until_it_is_repaired() {
 
     cut_store(&journal).expect("cut").expect("something");
     assert!(!attempt(&mut acceptor, address, &again("ONE")).is_closed);
+    assert_eq!(acceptor.sessions().unopened().count(), 0);
 }
 
 #[test]

@@ -8,12 +8,14 @@ use crate::words::counted;
 const NAMED_MAX: usize = 16;
 
 /// Returns the reasons why FIX sessions are not ready. A session should be logged on while its schedule is open; one without a
-/// schedule, always. A disabled session is not ready either: an operator has to enable it again.
+/// schedule, always. A disabled session is not ready either: an operator has to enable it again. Nor is one whose store or message
+/// log cannot be opened: an operator has to repair the file.
 pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
     let sessions = fix["sessions"].as_array().into_iter().flatten();
     // A panel that knows no schedules has sessions that are always open.
     let expected = sessions.filter(|session| session["in_schedule"].as_bool().unwrap_or(true));
-    let mut reasons: Vec<String> = expected.filter_map(fault).collect();
+    let unopened = fix["unopened"].as_array().into_iter().flatten().map(unopened);
+    let mut reasons: Vec<String> = unopened.chain(expected.filter_map(fault)).collect();
     let more = reasons.len().saturating_sub(NAMED_MAX);
     if more > 0 {
         reasons.truncate(NAMED_MAX);
@@ -21,6 +23,12 @@ pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
         reasons.push(format!("{} not logged on", counted(more as u64, one, others)));
     }
     reasons
+}
+
+/// Returns the reason of a session that cannot be opened.
+fn unopened(session: &Value) -> String {
+    let name = session["name"].as_str().unwrap_or("FIX session");
+    format!("{name}: not opened: {}", session["text"].as_str().unwrap_or_default())
 }
 
 /// Returns the reason why a session that should be logged on is not ready.
@@ -51,6 +59,13 @@ mod tests {
         let reasons = ["B: not logged on", "C: not logged on", "D: disabled"];
         assert_eq!(not_ready(&sessions), reasons);
         assert!(not_ready(&json!({"sessions": []})).is_empty());
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_opened_is_named_with_its_file() {
+        let text = "store/FIX.4.4-A-ONE.journal: damaged from offset 24";
+        let fix = json!({"sessions": [], "unopened": [{"name": "FIX.4.4-A-ONE", "text": text}]});
+        assert_eq!(not_ready(&fix), [format!("FIX.4.4-A-ONE: not opened: {text}")]);
     }
 
     #[test]

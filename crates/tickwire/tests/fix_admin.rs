@@ -184,6 +184,40 @@ fn the_token_of_viewers_does_not_administer() {
 }
 
 #[test]
+fn a_session_whose_store_cannot_be_opened_makes_the_server_not_ready() {
+    let folder = std::env::temp_dir().join(format!("tickwire-unopened-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [config, token_file] = ["server.cfg", "token"].map(|name| folder.join(name));
+    let settings = format!(
+        "[DEFAULT]\nConnectionType=acceptor\nBeginString=FIX.4.4\nSenderCompID=A\n\
+         UseDataDictionary=N\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n\
+         FileStorePath={}\n[SESSION]\nTargetCompID=ONE\n[SESSION]\nTargetCompID=TWO\n",
+        folder.display()
+    );
+    std::fs::write(&config, settings).expect("written");
+    std::fs::write(folder.join("FIX.4.4-A-ONE.journal"), "x").expect("written");
+    let [config, path] = [&config, &token_file].map(|path| path.display().to_string());
+    let mut server =
+        Process::start(&["server", "--config", &config, "--monitor", "0", "--admin-token", &path]);
+    let monitor = server.after("monitor at http://");
+    let token = std::fs::read_to_string(&token_file).expect("made");
+    let begun = Instant::now();
+    loop {
+        let (status, found) = ask(&monitor, token.trim(), "GET /ready", "");
+        let reasons = found["reasons"].to_string();
+        if status == 503 && reasons.contains("FIX.4.4-A-ONE: not opened: ") {
+            assert!(reasons.contains("FIX.4.4-A-ONE.journal"), "{reasons}");
+            assert!(reasons.contains("FIX.4.4-A-TWO: not logged on"), "{reasons}");
+            break;
+        }
+        assert!(begun.elapsed() < TIME_MAX, "{status} {found}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(server);
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
 fn changes_are_events_of_the_session_with_the_client_that_asked() {
     let folder = std::env::temp_dir().join(format!("tickwire-changes-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -219,7 +219,10 @@ impl<A: Application> Engine<A> {
                         if let Some(gone) = gone {
                             self.sessions.drop_session(gone);
                         }
-                        let (store, log) = (made.open)().map_err(|text| (Refusal::Store, text))?;
+                        let (store, log) = (made.open)().map_err(|text| {
+                            self.sessions.renew_unopened(&made.config.id, &text);
+                            (Refusal::Store, text)
+                        })?;
                         let key =
                             self.sessions.add(made.config, store, made.access, Some(listener));
                         let key = key.map_err(|error| (Refusal::CompId, error.to_string()))?;

@@ -154,7 +154,7 @@ impl TailDecoder {
     fn decoded(&mut self, shown: &PanelFacts) -> Value {
         let mut sessions = shown.sessions.clone();
         if sessions.is_null() {
-            return json!({"sessions": [], "refused_connections": {}});
+            return json!({"sessions": [], "unopened": [], "refused_connections": {}});
         }
         let mut known = HashMap::new();
         for object in sessions["sessions"].as_array_mut().into_iter().flatten() {
