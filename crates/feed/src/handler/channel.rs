@@ -410,6 +410,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
 
     /// Prepares for a session whose sender's dictionaries are empty.
     pub(super) fn expect_session(&mut self, sink: &mut impl Sink<E::Message>) {
+        self.deliver_unnumbered(sink);
         match self.sequence {
             SequenceSource::None => {
                 self.engine.reset_dictionaries();

@@ -206,3 +206,17 @@ fn a_session_of_packets_without_numbers_begins_at_once() {
     let words = words.take();
     assert!(words.starts_with("4:10@-a [") && words.ends_with("] 4:3@-a"), "{words}");
 }
+
+#[test]
+fn a_waiting_packet_without_a_number_is_delivered_before_the_next_session() {
+    let (mut handler, mut words) = (numbered_inside(), Words::default());
+    let one = |number: u8| [0xE0, 0x84, 0x80 | number];
+    handler.handle_packet(0, A, &one(60), &mut words);
+    handler.handle_packet(1, A, &[0xC0, 0x85], &mut words);
+    assert_eq!(words.take(), "4:60@60a");
+    handler.begin_session(&mut words);
+    assert_eq!((words.take().as_str(), handler.poll_timeout()), ("5@-a", None));
+    handler.handle_packet(2, A, &one(1), &mut words);
+    handler.handle_timeout(200, &mut words);
+    assert_eq!(words.take(), "R1 4:1@1a");
+}
