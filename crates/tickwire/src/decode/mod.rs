@@ -98,9 +98,9 @@ fn is_of_columns(path: &Path) -> bool {
 /// If a message cannot be decoded, the error is reported and the rest of the packet is skipped, or
 /// the rest of the block if headers contain lengths. Decoding continues after the next reset. Errors
 /// have the codes of the FAST specification (D5, R9); the page "Errors by code" of the book
-/// (docs/errors.md) explains them. Each
-/// destination address and port is a separate channel with its own dictionaries, and so is each TCP
-/// stream. The last line on standard error counts packets, messages and bytes.
+/// (docs/errors.md) explains them. Each destination address and port is a separate channel with its
+/// own dictionaries, and so is each TCP stream. The last line on standard error counts packets,
+/// messages and bytes.
 ///
 /// For logs and captures of FIX sessions (tag=value) use `tickwire fix decode`.
 #[derive(Debug, clap::Args)]
