@@ -1,6 +1,6 @@
 //! Sample packets of a capture, for the detection of its framing.
 
-use crate::place::PacketPlace;
+use crate::place::{MessagePlace, Origin, PacketPlace};
 use std::cmp::Reverse;
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use tickwire_fast::TemplateSet;
 use tickwire_feed::capture::Packet;
 use tickwire_feed::framing::Framing;
-use tickwire_feed::framing::detect::{Detected, Doubt, Undetected, detect, doubt};
+use tickwire_feed::framing::detect::{Detected, Doubt, Undetected, ValueCheck, detect, doubt};
 
 /// Most channels of which packets are kept. A further one replaces the one with the fewest packets, the oldest of
 /// several.
@@ -50,6 +50,11 @@ impl SampledChannel {
         self.places.get(index).copied()
     }
 
+    /// True for segments of TCP streams.
+    pub const fn is_stream(&self) -> bool {
+        self.is_stream
+    }
+
     /// Returns the packets.
     pub fn packets(&self) -> &[Vec<u8>] {
         &self.packets
@@ -65,6 +70,26 @@ pub struct FoundFraming<'s> {
     pub channel: &'s SampledChannel,
     /// Its destination if the sample has several.
     pub destination: Option<SocketAddr>,
+}
+
+impl FoundFraming<'_> {
+    /// Returns the first message of the channel at which its sender started again with empty dictionaries although
+    /// nothing resets them there: the values from there on are wrong. Dictionaries are reset as the detected framing
+    /// says, and at `sessions`, as [`Channels::reset_at`](crate::Channels::reset_at) does.
+    pub fn first_restart(&self, set: &TemplateSet, sessions: &[u64]) -> Option<MessagePlace> {
+        let Self { detected, channel, .. } = self;
+        let mut start = 0;
+        let begins = |packet| {
+            let Some(PacketPlace { index, .. }) = channel.place(packet) else { return false };
+            // Packets between two of the channel belong to other channels.
+            let passed = start..=index;
+            start = index + 1;
+            !channel.is_stream && sessions.iter().any(|session| passed.contains(session))
+        };
+        let restart = ValueCheck::first_restart(channel.packets(), &detected.framing, set, begins)?;
+        let packet = channel.place(restart.packet)?;
+        Some(MessagePlace { packet, origin: Origin::Packet, offset: restart.offset as u64 })
+    }
 }
 
 /// Reason why no channel shows its framing.

@@ -282,6 +282,16 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
         assert_eq!(both.status, 2, "{}", both.err);
         assert!(both.err.contains("--reset-at counts the packets of one capture"), "{}", both.err);
     }
+    let options = format!("-t {templates} --framing auto --capture {joined} {joined}");
+    let both = tickwire(&format!("receive {options}"));
+    let remedy = "wrong; split the capture before this packet, or name --framing and --reset";
+    assert!(both.err.contains(remedy), "{}", both.err);
+    // Two channels of one capture each are several captures, too.
+    let line = "lines]\na = { capture = \"joined.bin\" }\n";
+    let feed = format!("templates = \"t.xml\"\n[channels.x.{line}[channels.y.{line}");
+    let feed = file(&directory, "feed.toml", feed.as_bytes());
+    let both = tickwire(&format!("receive --feed {feed} --framing auto"));
+    assert!(both.err.contains(remedy), "{}", both.err);
     // Both sessions are decoded with a reset between them.
     for options in ["auto", "none --reset never", "auto --threads 2", "none --threads 2"] {
         let run = decode(&joined, &templates, &format!("--framing {options} --reset-at 60"));
@@ -291,6 +301,37 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
     // A framing that is named is believed.
     let run = decode(&joined, &templates, "--framing none --reset never");
     assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
+}
+
+#[test]
+fn a_session_that_no_named_packet_begins_is_refused() {
+    let directory = directory("framing_auto_named");
+    let templates = file(&directory, "t.xml", RUNNING.as_bytes());
+    let session = |date| session(&directory, &format!("s{date}"), &templates, date);
+    let joined = [20_260_105, 20_260_106, 20_260_107].map(session).concat();
+    let joined = file(&directory, "joined.bin", &joined);
+    let options = format!("-t {templates} --framing auto");
+    let explain = |packet: u32, named: &str| {
+        tickwire(&format!("explain {joined} {options} --packet {packet} --reset-at {named}"))
+    };
+    let receive = |named: &str| {
+        tickwire(&format!("receive --capture {joined} {options} --reset-at {named} --json -"))
+    };
+    for (named, packet, remedy) in [("0", 60, "0,60"), ("60", 120, "60,120")] {
+        for run in [explain(packet, named), receive(named)] {
+            assert_eq!((run.status, run.out.as_str()), (1, ""), "{named}: {}", run.err);
+            assert!(run.err.contains(&format!("packet {packet} (file offset ")), "{}", run.err);
+            let remedy = format!("run the command with --reset-at {remedy};");
+            assert!(run.err.contains(&remedy), "{named}: {}", run.err);
+        }
+    }
+    // Packet 1 begins no session: it has no template id.
+    let run = explain(60, "1");
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.out.contains("dictionaries are lost until a reset"), "{}", run.out);
+    let run = explain(121, "60,120");
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains(" 20260107 "), "{}", run.out);
 }
 
 /// Templates of a feed whose sequence numbers show where a session begins.

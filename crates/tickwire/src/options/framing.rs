@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use std::str::FromStr;
 use tickwire_captures::{FoundFraming, Sample};
 use tickwire_fast::{ResetPolicy, TemplateId, TemplateSet};
-use tickwire_feed::framing::detect::{Restart, Unproven};
+use tickwire_feed::framing::detect::Unproven;
 use tickwire_feed::framing::{Framing, ParseFramingError, Preset, QuickFast};
 use tickwire_net::channel_settings::ChannelSettings;
 
@@ -103,8 +103,9 @@ impl FramingArgs {
     }
 
     /// Detects the framing as [`Self::find`] does, for a command that does not check the values of each
-    /// message: refuses a sample in which another session begins, unless `sessions` name one at or before
-    /// that packet. `None`: the sample is of several captures, so packets have no single index.
+    /// message: refuses a sample in which another session begins, unless `sessions` name its first packet.
+    /// `None`: the command has no --reset-at, or the sample is of several captures, so packets have no single
+    /// index.
     pub fn find_without_checks(
         &self,
         sample: &Sample,
@@ -113,20 +114,22 @@ impl FramingArgs {
         sessions: Option<&ResetAtArgs>,
     ) -> Result<Framing, Failure> {
         let (framing, found) = self.detected(sample, set, name)?;
-        let restart = found.detected.restart.filter(|_| self.reset.is_none());
-        let Some(Restart { packet, offset }) = restart else { return Ok(framing) };
-        let place = found.channel.place(packet);
-        let index = place.map(|place| place.index);
-        let remedy = match (sessions, index) {
-            (Some(sessions), Some(index)) if sessions.begins_by(index) => return Ok(framing),
-            (Some(_), Some(index)) => {
-                format!("run the command with --reset-at {index}; if it is one session, ")
+        if self.reset.is_some() {
+            return Ok(framing);
+        }
+        let named = sessions.map_or(&[][..], |sessions| &sessions.reset_at);
+        let Some(place) = found.first_restart(set, named) else { return Ok(framing) };
+        let remedy = match sessions {
+            Some(_) if !found.channel.is_stream() => {
+                let named = named.iter().chain([&place.packet.index]).map(u64::to_string);
+                let named = named.collect::<Vec<_>>().join(",");
+                format!("run the command with --reset-at {named}; if it is one session, ")
             }
-            _ => String::new(),
+            _ => "split the capture before this packet, or ".to_owned(),
         };
-        let place = place.map_or_else(String::new, |place| place.to_string());
         Err(Failure::Data(format!(
-            "{name}: {place}: byte {offset}: {}; {remedy}name --framing and --reset",
+            "{name}: {}: {}; {remedy}name --framing and --reset",
+            place.text(),
             Unproven::Restarted
         )))
     }

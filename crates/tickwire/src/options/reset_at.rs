@@ -8,10 +8,3 @@ pub struct ResetAtArgs {
     #[arg(long, value_name = "PACKET,..", value_delimiter = ',')]
     pub reset_at: Vec<u64>,
 }
-
-impl ResetAtArgs {
-    /// True if a session begins at or before this packet.
-    pub fn begins_by(&self, packet: u64) -> bool {
-        self.reset_at.iter().any(|first| *first <= packet)
-    }
-}

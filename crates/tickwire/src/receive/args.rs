@@ -313,8 +313,9 @@ impl ReceiveArgs {
         Ok(channels)
     }
 
-    /// Refuses --reset-at with several captures: an index would name a packet of each.
-    pub fn check_sessions(&self, channels: &[Self]) -> Result<(), Failure> {
+    /// Returns the number of captures of all channels. Refuses --reset-at with several: an index would name a
+    /// packet of each.
+    pub fn count_captures(&self, channels: &[Self]) -> Result<usize, Failure> {
         let captures: Vec<_> = channels.iter().map(|channel| &channel.captures).collect();
         let count = captures::count(&captures);
         if count > 1 && !self.sessions.reset_at.is_empty() {
@@ -322,7 +323,7 @@ impl ReceiveArgs {
                 "--reset-at counts the packets of one capture, and there are {count}: receive one at a time"
             )));
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Refuses options that apply to a single channel.

@@ -41,10 +41,10 @@ pub struct Described {
 }
 
 impl Described {
-    /// Reads and compiles the templates of a channel.
-    pub fn new(args: ReceiveArgs) -> Result<Self, Failure> {
+    /// Reads and compiles the templates of a channel; `captures` is the number of captures of all channels.
+    pub fn new(args: ReceiveArgs, captures: usize) -> Result<Self, Failure> {
         let set = args.templates.read()?;
-        let framing = framing(&args, &set)?;
+        let framing = framing(&args, &set, captures)?;
         let signature = set.signature();
         let set = with_reset_template(set, &framing);
         let sequencing = args.sequencing(&framing, &set)?;
@@ -159,7 +159,7 @@ impl Described {
 }
 
 /// The named framing, or the one detected in captures.
-fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
+fn framing(args: &ReceiveArgs, set: &TemplateSet, captures: usize) -> Result<Framing, Failure> {
     if !args.framing.is_auto() || !args.captures.is_any() {
         return args.framing.framing();
     }
@@ -167,8 +167,8 @@ fn framing(args: &ReceiveArgs, set: &TemplateSet) -> Result<Framing, Failure> {
     let lines = args.label().map(|_| Lines::new(args, 0)).transpose()?;
     let sample = args.captures.sample(lines.as_ref().map(|lines| &lines.map))?;
     let name = args.label().unwrap_or("captures");
-    let is_one = args.captures.paths().count() == 1;
-    args.framing.find_without_checks(&sample, set, name, is_one.then_some(&args.sessions))
+    let sessions = (captures == 1).then_some(&args.sessions);
+    args.framing.find_without_checks(&sample, set, name, sessions)
 }
 
 /// Creates a handler for a generated module.

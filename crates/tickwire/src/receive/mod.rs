@@ -37,9 +37,9 @@ use tickwire_net::{Stop, affinity};
 pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
     let stop = stop_on_signals(&args.parent)?;
     let channels = args.of_channels()?;
-    args.check_sessions(&channels)?;
+    let captures = args.count_captures(&channels)?;
     let channels: Result<Vec<Described>, Failure> =
-        channels.into_iter().map(Described::new).collect();
+        channels.into_iter().map(|channel| Described::new(channel, captures)).collect();
     let session = Session::new(args, channels?, stop)?;
     match session.channels.iter().any(|channel| channel.args.captures.is_any()) {
         true => session.receive_captures(),

@@ -178,7 +178,6 @@ fn detected(
             others.copied().collect()
         },
         consecutive: chosen.consecutive(),
-        restart: None,
         alike: Vec::new(),
     })
 }

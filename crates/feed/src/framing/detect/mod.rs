@@ -89,9 +89,6 @@ pub struct Detected {
     pub equivalent: Vec<ResetPolicy>,
     /// Fraction of the messages with a sequence number whose number follows the previous one.
     pub consecutive: Option<f64>,
-    /// The first message of the sample at which the sender started again with empty dictionaries
-    /// although the framing has no reset there: the values from there on are wrong.
-    pub restart: Option<Restart>,
 }
 
 impl Detected {
@@ -224,7 +221,6 @@ pub fn detect<P: AsRef<[u8]>>(packets: &[P], set: &TemplateSet) -> Result<Detect
     }
     let shapes = candidates::shapes(&packets, set);
     let found = choice::choose(&packets, &shapes)?;
-    let restart = ValueCheck::first_restart(&packets, &found.framing, set);
     let alike = candidates::presets_alike(&found, set);
-    Ok(Detected { restart, alike, ..found })
+    Ok(Detected { alike, ..found })
 }

@@ -160,16 +160,23 @@ impl ValueCheck {
         self.reencoder.reset();
     }
 
-    /// Returns the first message of a sample at which its sender started again.
-    pub(super) fn first_restart(
-        packets: &[&[u8]],
+    /// Returns the first message of a sample at which its sender started again with empty
+    /// dictionaries although nothing resets them there: the values from there on are wrong.
+    /// Dictionaries are reset as the framing says, and before each packet for whose index `begins`
+    /// returns true; it is called once per packet, in order.
+    pub fn first_restart<P: AsRef<[u8]>>(
+        packets: &[P],
         framing: &Framing,
         set: &TemplateSet,
+        mut begins: impl FnMut(usize) -> bool,
     ) -> Option<Restart> {
         let mut check = Self::new(framing, set, DecoderOptions::default())?;
         let mut framer = Framer::new(*framing);
         packets.iter().enumerate().find_map(|(packet, bytes)| {
-            let offset = check.restart_in(bytes, framing, &mut framer)?;
+            if begins(packet) {
+                check.reset();
+            }
+            let offset = check.restart_in(bytes.as_ref(), framing, &mut framer)?;
             Some(Restart { packet, offset })
         })
     }

@@ -76,7 +76,7 @@ fn options(name: &str, key: &str, flags: &str) -> Result<HandlerOptions, Failure
     let channels = args.of_channels();
     std::fs::remove_dir_all(&directory).expect("the directory is removed");
     let channel = channels?.pop().expect("a channel");
-    Described::new(channel).map(|described| described.options)
+    Described::new(channel, 0).map(|described| described.options)
 }
 
 #[test]
