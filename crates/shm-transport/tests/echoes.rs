@@ -141,7 +141,7 @@ fn publish_to_two(name: &str, echoing: usize, one_ends: bool) -> (Vec<u32>, Echo
         thread::spawn(move || {
             let mut subscriber = Subscriber::new(&place, &sets, &delivery, &options).unwrap();
             let mut taken = 0;
-            while !subscriber.is_over() && !(one_ends && index == 0 && taken >= 10) {
+            while !(subscriber.is_over() || one_ends && index == 0 && taken >= 10) {
                 taken += subscriber.receive(TICK, |_| ()).unwrap();
             }
             taken as u64
