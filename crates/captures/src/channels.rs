@@ -2,6 +2,7 @@
 
 use crate::recent::Recent;
 use crate::session_check::SessionCheck;
+use crate::session_starts::SessionStarts;
 use std::net::SocketAddr;
 use std::ops::Add;
 use std::sync::Arc;
@@ -50,8 +51,8 @@ pub struct Channels {
     let_go: u64,
     /// The check of each new channel.
     check: SessionCheck,
-    /// Packets before which dictionaries are reset, the last first.
-    resets: Vec<u64>,
+    /// Packets before which dictionaries are reset.
+    starts: SessionStarts,
 }
 
 impl Channels {
@@ -65,16 +66,15 @@ impl Channels {
             findings: Findings::default(),
             let_go: 0,
             check: SessionCheck::None,
-            resets: Vec::new(),
+            starts: SessionStarts::default(),
         }
     }
 
     /// Also resets the dictionaries of all channels before each of these packets, by index: for
     /// captures of several sessions. Does not affect TCP streams and raw files.
     #[must_use]
-    pub fn reset_at(mut self, mut packets: Vec<u64>) -> Self {
-        packets.sort_unstable_by(|a, b| b.cmp(a));
-        self.resets = packets;
+    pub fn reset_at(mut self, packets: Vec<u64>) -> Self {
+        self.starts = SessionStarts::new(packets);
         self
     }
 
@@ -86,16 +86,9 @@ impl Channels {
     /// Resets the dictionaries of all channels if a session begins before this packet or one that
     /// was left out.
     pub(crate) fn begin_packet(&mut self, index: u64) {
-        let mut begins = false;
-        while self.resets.pop_if(|next| *next <= index).is_some() {
-            begins = true;
+        if !self.starts.begins_before(index) {
+            return;
         }
-        if begins {
-            self.reset();
-        }
-    }
-
-    fn reset(&mut self) {
         for (_, channel) in self.by_destination.iter_mut() {
             channel.decoder.reset();
             channel.check.reset();

@@ -1,6 +1,7 @@
 //! Sample packets of a capture, for the detection of its framing.
 
 use crate::place::{MessagePlace, Origin, PacketPlace};
+use crate::session_starts::SessionStarts;
 use std::cmp::Reverse;
 use std::error::Error;
 use std::fmt;
@@ -78,13 +79,10 @@ impl FoundFraming<'_> {
     /// says, and at `sessions`, as [`Channels::reset_at`](crate::Channels::reset_at) does.
     pub fn first_restart(&self, set: &TemplateSet, sessions: &[u64]) -> Option<MessagePlace> {
         let Self { detected, channel, .. } = self;
-        let mut start = 0;
+        let mut starts = SessionStarts::new(sessions.to_vec());
         let begins = |packet| {
             let Some(PacketPlace { index, .. }) = channel.place(packet) else { return false };
-            // Packets between two of the channel belong to other channels.
-            let passed = start..=index;
-            start = index + 1;
-            !channel.is_stream && sessions.iter().any(|session| passed.contains(session))
+            !channel.is_stream && starts.begins_before(index)
         };
         let restart = ValueCheck::first_restart(channel.packets(), &detected.framing, set, begins)?;
         let packet = channel.place(restart.packet)?;

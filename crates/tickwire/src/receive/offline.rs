@@ -7,6 +7,7 @@ use super::sink::End;
 use super::{Described, Session, pin};
 use crate::console::tell;
 use crate::failure::{Failure, Outcome};
+use tickwire_captures::SessionStarts;
 use tickwire_feed::capture::{CaptureDriver, MergedPacket};
 use tickwire_feed::handler::PacketHandler;
 use tickwire_net::log::{LogLimit, Logged};
@@ -18,8 +19,8 @@ const LOGGED_MAX: u32 = 10;
 /// Result of reading the captures once.
 struct Pass {
     channels: Vec<Driven>,
-    /// Packets before which another session begins, the last first.
-    sessions: Vec<u64>,
+    /// Packets before which another session begins.
+    sessions: SessionStarts,
     /// True if a capture could not be read to its end.
     is_broken: bool,
     /// Parts of captures that could not be read, one sentence each.
@@ -40,7 +41,7 @@ impl Pass {
     /// Passes a packet to the channels to which it belongs. The others only learn the time, so that the
     /// output of all channels is ordered by time.
     fn handle_packet(&mut self, merged: &MergedPacket<'_>) {
-        while self.sessions.pop_if(|first| *first <= merged.packet.index).is_some() {
+        if self.sessions.begins_before(merged.packet.index) {
             for Driven { handler, sink, .. } in &mut self.channels {
                 handler.begin_session(sink);
             }
@@ -193,13 +194,6 @@ impl Session<'_> {
         lines.collect()
     }
 
-    /// The packets before which another session begins, the last first.
-    fn sessions(&self) -> Vec<u64> {
-        let mut sessions = self.args.sessions.reset_at.clone();
-        sessions.sort_unstable_by(|a, b| b.cmp(a));
-        sessions
-    }
-
     /// Reads the captures once.
     fn pass(&self, lines: Vec<Lines>) -> Result<Pass, Failure> {
         let captures: Vec<_> = self.channels.iter().map(|channel| &channel.args.captures).collect();
@@ -221,7 +215,7 @@ impl Session<'_> {
             self.channels.iter().zip(lines).map(driven).collect();
         let mut pass = Pass {
             channels: channels?,
-            sessions: self.sessions(),
+            sessions: SessionStarts::new(self.args.sessions.reset_at.clone()),
             is_broken: false,
             missing: Vec::new(),
         };
