@@ -1,10 +1,10 @@
 //! Publishers of the same samples over several transports.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cdr::Encoder;
-use crate::publisher::{Outlet, Publisher, PublisherCounters, TICK};
+use crate::publisher::{Outlet, Publisher, PublisherCounters, wait_for};
 use crate::transport::Participant;
 use crate::{Delivery, Sample, TopicSet};
 
@@ -217,20 +217,11 @@ impl Outlets {
         timeout: Duration,
         is_over: impl Fn() -> bool,
     ) -> Result<bool, OutletError> {
-        let started = Instant::now();
-        loop {
-            let mut found = 0_u32;
-            for side in &self.sides {
-                found = found.saturating_add(side.publisher.complete(every_topic)?);
-            }
-            if found >= count {
-                return Ok(true);
-            }
-            if started.elapsed() >= timeout || is_over() {
-                return Ok(false);
-            }
-            std::thread::sleep(TICK);
-        }
+        wait_for(count, timeout, is_over, || {
+            self.sides.iter().try_fold(0_u32, |sum, side| {
+                Ok(sum.saturating_add(side.publisher.complete(every_topic)?))
+            })
+        })
     }
 
     /// Returns the number of complete subscribers by topic set, for each transport.

@@ -10,6 +10,23 @@ use crate::{Done, Sample, Total, Writer};
 /// Longest single sleep while waiting for subscribers or echoes.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
+/// Waits until `found` returns at least `count` readers or writers; false if `timeout` passed or `is_over` returned true first.
+pub(crate) fn wait_for<E>(
+    count: u32,
+    timeout: Duration,
+    is_over: impl Fn() -> bool,
+    found: impl Fn() -> Result<u32, E>,
+) -> Result<bool, E> {
+    let started = Instant::now();
+    while found()? < count {
+        if started.elapsed() >= timeout || is_over() {
+            return Ok(false);
+        }
+        std::thread::sleep(TICK);
+    }
+    Ok(true)
+}
+
 /// Counters of a publisher's samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublisherCounters {
@@ -242,14 +259,7 @@ impl<P: Participant> Publisher<P> {
     }
 
     fn wait(&self, count: u32, every_topic: bool, timeout: Duration) -> Result<bool, P::Error> {
-        let started = Instant::now();
-        while self.complete(every_topic)? < count {
-            if started.elapsed() >= timeout || (self.patience.is_over)() {
-                return Ok(false);
-            }
-            std::thread::sleep(TICK);
-        }
-        Ok(true)
+        wait_for(count, timeout, &self.patience.is_over, || self.complete(every_topic))
     }
 
     /// Returns the number of readers of the topic Done, or of the topic with the fewest readers if `every_topic`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::cdr::{DecodeError, Encoder};
 use crate::delivery::{Delivery, TopicSet, echo_topic};
-use crate::publisher::is_in_time;
+use crate::publisher::{is_in_time, wait_for};
 use crate::transport::{
     EchoContents, Participant, ParticipantId, RawReader, RawSample, RawWriter, Received,
     SampleInfo, WaitSet,
@@ -14,8 +14,6 @@ use crate::transport::{
 use crate::types::StructType;
 use crate::{EchoMark, Fields, Sample};
 
-/// Longest single sleep while waiting for anything but samples.
-const TICK: Duration = Duration::from_millis(20);
 /// Maximum number of samples taken from one reader before the next reader's turn.
 const DRAINED_MAX: usize = 256;
 /// Time of writing of an echo that must not be used for measuring.
@@ -352,11 +350,9 @@ impl<P: Participant> Stations<P> {
         let started = Instant::now();
         for station in &self.stations {
             let wanted = counts.get(station.set).copied().unwrap_or(0);
-            while station.reader.matched()? < wanted {
-                if started.elapsed() >= timeout || is_over() {
-                    return Ok(false);
-                }
-                std::thread::sleep(TICK);
+            let left = timeout.saturating_sub(started.elapsed());
+            if !wait_for(wanted, left, &is_over, || station.reader.matched())? {
+                return Ok(false);
             }
         }
         Ok(true)
