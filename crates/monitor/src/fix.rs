@@ -12,10 +12,8 @@ const NAMED_MAX: usize = 16;
 /// log cannot be opened: an operator has to repair the file.
 pub(crate) fn not_ready(fix: &Value) -> Vec<String> {
     let sessions = fix["sessions"].as_array().into_iter().flatten();
-    // A panel that knows no schedules has sessions that are always open.
-    let expected = sessions.filter(|session| session["in_schedule"].as_bool().unwrap_or(true));
     let unopened = fix["unopened"].as_array().into_iter().flatten().map(unopened);
-    let mut reasons: Vec<String> = unopened.chain(expected.filter_map(fault)).collect();
+    let mut reasons: Vec<String> = unopened.chain(sessions.filter_map(fault)).collect();
     let more = reasons.len().saturating_sub(NAMED_MAX);
     if more > 0 {
         reasons.truncate(NAMED_MAX);
@@ -31,8 +29,12 @@ fn unopened(session: &Value) -> String {
     format!("{name}: not opened: {}", session["text"].as_str().unwrap_or_default())
 }
 
-/// Returns the reason why a session that should be logged on is not ready.
+/// Returns the reason why a session that should be logged on is not ready. A panel that knows no schedules has sessions that are
+/// always open.
 pub(crate) fn fault(session: &Value) -> Option<String> {
+    if session["in_schedule"] == false {
+        return None;
+    }
     let name = session["name"].as_str().unwrap_or("FIX session");
     if session["enabled"] == false {
         return Some(format!("{name}: disabled"));

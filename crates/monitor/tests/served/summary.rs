@@ -26,7 +26,7 @@ fn session(number: usize, state: &str) -> Value {
     json!({
         "name": format!("FIX.4.4-EXCHANGE-CLIENT{number}"), "begin_string": "FIX.4.4", "sender_comp_id": "EXCHANGE",
         "target_comp_id": format!("CLIENT{number}"), "qualifier": "", "role": "acceptor", "enabled": true, "state": state, "peer": null,
-        "in_schedule": true, "next_sender": 12_345, "next_target": 23_456, "numbers_since_ns": 0, "queued": 0, "counters": counters,
+        "in_schedule": number != 3, "next_sender": 12_345, "next_target": 23_456, "numbers_since_ns": 0, "queued": 0, "counters": counters,
         "received_per_second": 0.5, "sent_per_second": 1.5, "refused_connections": {}, "events": vec![event; 16], "messages": [],
     })
 }
@@ -37,7 +37,8 @@ fn process(channels: usize, sessions: usize) -> (Vec<Feed>, Served) {
     let feeds =
         (0..channels).map(|at| Feed::named(&mut builder, &format!("channel-{at}"))).collect();
     builder.set_fix(Box::new(move || {
-        let state = |at| if at == 1 { "disconnected" } else { "logged_on" };
+        // The schedule of session 3 is closed.
+        let state = |at| if at == 1 || at == 3 { "disconnected" } else { "logged_on" };
         let sessions: Vec<Value> = (0..sessions).map(|at| session(at, state(at))).collect();
         json!({"sessions": sessions, "refused_connections": {}})
     }));
@@ -79,6 +80,7 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
     assert_eq!((&state["channels"], &state["fix"]["sessions"]), (&json!([]), &json!([])));
     assert_eq!(short["sessions"][1]["is_ready"], false);
     assert_eq!(short["sessions"][2]["is_ready"], true);
+    assert_eq!(short["sessions"][3]["is_ready"], true, "its schedule is closed");
     // All are reasons, also those without details.
     let whole = get(address, "/api/v1/state").json();
     assert_eq!(state["process"]["not_ready"], whole["process"]["not_ready"]);
