@@ -461,7 +461,8 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     let options = format!("--no-echo --topic BookTop,Trade --json {}", received.display());
     let mut subscriber = place.subscribe(&options);
     // The feed ends late: if a publisher ends before all its writers and readers have matched, no subscriber gets its
-    // totals.
+    // totals. The format is named, because a publisher that has to detect it joins the domain only after that, here at the end
+    // of the feed.
     let pipe = place.file("feed.pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
@@ -474,7 +475,7 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
         into.write_all(rest).expect("written");
     });
     let run = tickwire(&format!(
-        "publish -t {} -f {} --no-echo --subscribers 0 --domain {}",
+        "publish -t {} -f {} --input-format u32be --no-echo --subscribers 0 --domain {}",
         templates.display(),
         pipe.display(),
         place.domain
@@ -485,7 +486,7 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     std::thread::sleep(Duration::from_millis(1500));
     assert!(subscriber.is_running());
     subscriber.interrupt();
-    assert_eq!(subscriber.finish(), 0);
+    let status = subscriber.finish();
     let report = json(&received);
-    assert_eq!(report["lost"], 0, "{report:#}");
+    assert_eq!((status, &report["lost"]), (0, &0.into()), "{report:#}");
 }

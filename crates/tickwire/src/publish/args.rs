@@ -36,7 +36,8 @@ pub struct PublishArgs {
     /// input.
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Format of the file: u32be, u32le or pcap. Default: detected.
+    /// Format of the file: u32be, u32le or pcap. Default: detected; name it for a pipe that is written
+    /// slowly, whose first 64 KiB must otherwise arrive before this command publishes.
     #[arg(long, value_name = "FORMAT", requires = "file")]
     input_format: Option<Format>,
 
