@@ -13,7 +13,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, explained: null, processes: [] };
+const api = { token: null, isFirstInPage: false, isStreamHeld: false, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, explained: null, processes: [] };
 const asked = [];
 const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
@@ -41,6 +41,10 @@ const server = createServer((request, response) => {
   const json = (status, body) => send(status, "application/json", JSON.stringify(body));
   const name = url.pathname === "/" ? "index.html" : url.pathname.replace("/assets/", "");
   if (url.pathname === "/" && api.processes?.length) return send(200, KINDS.html, file(name).toString().replace("<html ", "<html data-processes "));
+  if (url.pathname === "/" && api.isFirstInPage) {
+    const first = `<script type="application/json" id="first">${JSON.stringify(summaryOf(api.state))}</script></body>`;
+    return send(200, KINDS.html, file(name).toString().replace("</body>", () => first));
+  }
   if (url.pathname === "/" || url.pathname.startsWith("/assets/")) return send(200, KINDS[name.split(".").pop()], file(name));
   if (api.token && request.headers.authorization !== `Bearer ${api.token}`) return json(401, { error: "send the token" });
   const path = url.pathname.replace(/^\/p\/[^/]*/, "");
@@ -64,6 +68,7 @@ const server = createServer((request, response) => {
   }
   if (path === "/api/v1/stream") {
     if (!api.state) return response.destroy();
+    if (api.isStreamHeld) return;
     const of = url.searchParams.get("of");
     response.writeHead(200, { "content-type": "text/event-stream" });
     const ofChannel = (answer) => (typeof answer === "function" ? answer(url.searchParams.get("channel"), url.searchParams) : answer);
@@ -88,7 +93,7 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, history: null, seconds: null, state: state(), summary: null, books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
+  Object.assign(api, { token: null, isFirstInPage: false, isStreamHeld: false, history: null, seconds: null, state: state(), summary: null, books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
   asked.length = 0;
   await run();
   for (const context of browser.contexts()) await context.close();
@@ -155,6 +160,32 @@ try {
     await page.goto(address);
     await page.waitForFunction(() => window.arePainted.length > 0);
     assert.deepEqual(await page.evaluate(() => window.arePainted), [true]);
+  });
+
+  await test("the state that comes with the page is shown before the stream begins", async () => {
+    Object.assign(api, { isFirstInPage: true, isStreamHeld: true, state: state({ channels: [channel({ messages: 1234567 })] }) });
+    const page = await open();
+    await page.waitForSelector('[data-metric="messages"] >> text="1,234,567"');
+    assert.notEqual(await page.locator("#connection").textContent(), "live");
+    api.isStreamHeld = false;
+    api.state = state({ version: 2, channels: [channel({ messages: 1234568 })] });
+    server.closeAllConnections();
+    await page.waitForSelector('[data-metric="messages"] >> text="1,234,568"');
+    assert.equal(await page.locator("#connection").textContent(), "live");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("numbers are written as the browser writes them", async () => {
+    const page = await open();
+    const numbers = [0, 0.04, 0.96, 7, 99.9, 100, 999, 1000, 12_345, 123_456.5, 9_999_999, 2 ** 53 - 1];
+    const differing = await page.evaluate(async (numbers) => {
+      const { format } = await import("/assets/page.js");
+      const digits = (count) => new Intl.NumberFormat("en-US", { minimumFractionDigits: count, maximumFractionDigits: count });
+      const rates = numbers.filter((number) => format.rate(number) !== digits(number < 100 ? 1 : 0).format(number));
+      return [...rates, ...numbers.filter((number) => format.count(number) !== digits(0).format(number))];
+    }, numbers);
+    assert.deepEqual(differing, []);
+    assert.deepEqual(page.faults, []);
   });
 
   await test("an error of the export is shown, not saved", async () => {

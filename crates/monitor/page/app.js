@@ -298,6 +298,9 @@ async function begin() {
   const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || chosen) {
+    // A process without a token sends its first state with the page.
+    const first = element("first");
+    if (first) take(JSON.parse(first.textContent));
     source = stream(() => (requested = path()), take, tell);
     setInterval(lookWhileHidden, HIDDEN_MS);
     return;

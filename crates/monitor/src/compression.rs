@@ -38,7 +38,7 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the bytes as a gzip file.
-fn gzipped(plain: &[u8]) -> Vec<u8> {
+pub(crate) fn gzipped(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(plain).and_then(|()| encoder.finish());
     match written {

@@ -25,7 +25,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 ];
 
 /// Returns true if a browser sent the request for a page of another site.
-fn is_of_another_site(request: &Request) -> bool {
+pub(crate) fn is_of_another_site(request: &Request) -> bool {
     let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
     let site = text(HeaderName::from_static("sec-fetch-site"));
     if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {

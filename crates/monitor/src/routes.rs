@@ -48,14 +48,18 @@ pub fn endpoints() -> Vec<(&'static str, &'static str)> {
 
 impl Monitor {
     /// Returns the routes of the page and the API. With a token, every route that reveals anything about the process
-    /// requires it; the page's files are the same everywhere and need none. `others` are further routes to protect in
-    /// the same way, such as those of metrics. Routes of
+    /// requires it; the page's files are the same everywhere and need none. Without a token, the page has the first state
+    /// in it. `others` are further routes to protect in the same way, such as those of metrics. Routes of
     /// [`set_administration`](crate::MonitorBuilder::set_administration) check only their own token.
     pub fn routes(&self, token: Option<Token>, others: Router) -> Router {
         let api = table()
             .into_iter()
             .fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler));
         let api = api.with_state(self.shared.clone()).merge(others);
+        let page = match token {
+            Some(_) => get(assets::page),
+            None => get(assets::page_with_state).with_state(self.shared.clone()),
+        };
         let api = match token {
             Some(token) => api.route_layer(from_fn_with_state(token, Token::check)),
             None => api,
@@ -64,7 +68,7 @@ impl Monitor {
             .route_layer(from_fn(check_length))
             .route_layer(from_fn(check_site))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-            .route("/", get(assets::page))
+            .route("/", page)
             .route("/assets/{name}", get(assets::asset))
             .layer(from_fn(errors::as_json))
             .layer(from_fn(compress))

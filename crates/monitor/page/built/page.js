@@ -296,12 +296,15 @@ __export(format_exports, {
   span: () => span,
   words: () => words
 });
-var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-var ONE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
-var count = (number) => number == null ? "–" : WHOLE.format(number);
+function written(number, digits) {
+  const [whole, fraction] = number.toFixed(digits).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction ? `${grouped}.${fraction}` : grouped;
+}
+var count = (number) => number == null ? "–" : written(number, 0);
 var counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-var rate = (number) => number == null ? "–" : (number < 100 ? ONE : WHOLE).format(number);
-var percent = (number) => `${ONE.format(number)} %`;
+var rate = (number) => number == null ? "–" : written(number, number < 100 ? 1 : 0);
+var percent = (number) => `${written(number, 1)} %`;
 function scaled(value, units, base2) {
   let at = 0;
   while (value >= base2 && at < units.length - 1) {
@@ -2586,6 +2589,8 @@ async function begin() {
   const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || process) {
+    const first = element("first");
+    if (first) take(JSON.parse(first.textContent));
     source = stream(() => requested = path(), take, tell);
     setInterval(lookWhileHidden, HIDDEN_MS);
     return;

@@ -57,7 +57,7 @@ fn pages_answers_and_histories_are_compressed_for_clients_that_accept_it() {
         std::thread::sleep(Duration::from_millis(100));
     }
     for (address, path, whole) in [
-        (address, "/", "/"),
+        (address, "/assets/index.html", "/assets/index.html"),
         (address, "/assets/page.js", "/assets/page.js"),
         (address, "/api/v1/openapi.json", "/api/v1/openapi.json"),
         (fleet.address(), "/p/one/api/v1/openapi.json", "/p/one/api/v1/openapi.json"),
@@ -79,6 +79,11 @@ fn pages_answers_and_histories_are_compressed_for_clients_that_accept_it() {
         );
         assert_eq!(gunzipped(body), plain.body, "{path}");
     }
+    // With the first state, the page is another one each time.
+    let bytes = read(ask(address, "GET", "/"));
+    let (head, body) = split(&bytes).unwrap();
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    assert!(gunzipped(body).contains("\"delivered_packets\":3"));
     for path in ["/api/v1/state", "/api/v1/history"] {
         let bytes = read(ask(fleet.address(), "GET", &format!("/p/one{path}")));
         let (head, body) = split(&bytes).unwrap();

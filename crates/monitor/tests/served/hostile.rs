@@ -39,6 +39,12 @@ fn pages_of_other_sites_are_not_answered() {
         let headers = format!("{headers}Content-Type: application/json\r\n");
         assert_eq!(post(address, "/api/v1/explain", &headers, &body).status, 403, "{headers}");
     }
+    // A link from another site opens the page, which gets its data by requests of its own.
+    let (own, other) =
+        (get(address, "/"), get_with(address, "/", "Sec-Fetch-Site: cross-site\r\n"));
+    let has_data = |page: &str| page.contains("delivered_packets");
+    assert_eq!((own.status, has_data(&own.body)), (200, true));
+    assert_eq!((other.status, has_data(&other.body)), (200, false));
     assert_eq!(get_with(address, "/api/v1/state", "Origin: http://localhost\r\n").status, 200);
     assert_eq!(get_with(address, "/api/v1/state", "Sec-Fetch-Site: same-origin\r\n").status, 200);
     // Content types that a form of another site can send without a preflight request.
@@ -81,6 +87,19 @@ fn no_path_leads_out_of_the_page() {
 }
 
 #[test]
+fn no_name_in_the_state_ends_its_element_in_the_page() {
+    let mut builder = MonitorBuilder::new("test", "0");
+    let name = "</script><script>alert(1)</script>";
+    let panel = json!({"sessions": [{"name": name, "state": "logged_on"}], "unopened": []});
+    builder.set_fix(Box::new(move || panel.clone()));
+    let served = serve(builder, None);
+    let page = get(served.server.address(), "/").body;
+    let json = page.split_once("id=\"first\">").unwrap().1.split_once("</script>").unwrap().0;
+    let first: Value = serde_json::from_str(json).unwrap();
+    assert_eq!(first["sessions"][0]["name"], name);
+}
+
+#[test]
 fn a_token_is_not_guessed_or_left_out() {
     let token = token("guessed");
     let served = serve(MonitorBuilder::new("test", "0"), Some(token.clone()));
@@ -104,7 +123,8 @@ fn a_token_is_not_guessed_or_left_out() {
     let header = format!("Authorization: Bearer {right}\r\n");
     assert_eq!(get_with(address, "/api/v1/state", &header).status, 200);
     // The page's files reveal nothing, and through them a browser learns to ask for the token.
-    assert_eq!(get(address, "/").status, 200);
+    let page = get(address, "/");
+    assert_eq!((page.status, page.body.contains("uptime_ms")), (200, false));
 }
 
 #[test]
