@@ -323,13 +323,48 @@ fn alerts_ask_for_metrics_that_exist() {
             let line = rule.lines().find_map(|line| line.trim().strip_prefix(key));
             line.unwrap_or_else(|| panic!("{name} has no {key}")).trim()
         };
-        let severity = part("labels: { severity:").trim_end_matches('}').trim();
-        assert!(["page", "warning"].contains(&severity), "{name}: {severity}");
+        let labels = part("labels: { severity:").trim_end_matches('}').trim();
+        let is_known = |text: &str| ["page", "warning"].contains(&text);
+        assert!(is_known(labels.trim_end_matches(", hours: trading")), "{name}: {labels}");
+        // One event is a fault; a state must last.
+        let is_state = !part("expr:").contains("increase(");
+        assert_eq!(rule.contains("\n        for: "), is_state, "{name}");
         part("summary:");
         part("description:");
         let wrong = faults(&samples, part("expr:"), &between(rule, "$labels.", " "));
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
     }
+}
+
+/// Runs a program of Prometheus. Skips if it is not installed.
+fn run_of_prometheus(program: &str, arguments: &[&str], path: &Path) {
+    let Ok(output) = std::process::Command::new(program).args(arguments).arg(path).output() else {
+        let reason = format!("{program} is not installed");
+        return tickwire_testing::skip(tickwire_testing::Need::Peers, &reason);
+    };
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&text));
+}
+
+#[test]
+fn prometheus_accepts_its_configuration_and_raises_the_alerts() {
+    let folder = ops().join("prometheus");
+    run_of_prometheus("promtool", &["check", "config"], &folder.join("prometheus.yml"));
+    run_of_prometheus("promtool", &["test", "rules"], &folder.join("alerts.test.yml"));
+}
+
+#[test]
+fn alertmanager_accepts_the_example_that_mutes_alerts_outside_trading_hours() {
+    let book = read(&ops().join("../docs/operations.md"));
+    let examples = between(&book, "```yaml\n", "```");
+    let [example] = &examples[..] else { panic!("{} examples", examples.len()) };
+    let alerts = read(&ops().join("prometheus/alerts.yml"));
+    assert!(example.contains("'hours = \"trading\"'") && alerts.contains("hours: trading }"));
+    let name = format!("tickwire-alertmanager-{}.yml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, example).unwrap();
+    run_of_prometheus("amtool", &["check-config"], &path);
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

@@ -185,6 +185,7 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
         "tickwire_decode_messages_total{} 200\n".to_owned(),
         "tickwire_decode_time_seconds_count{} 200\n".to_owned(),
         format!("tickwire_feed_line_age_seconds{line} "),
+        "tickwire_feed_heartbeat_interval_seconds{} 30.0\n".to_owned(),
         format!("tickwire_feed_old_epoch_packets_total{line} 0\n"),
         "tickwire_feed_sequence_resets_total{} 0\n".to_owned(),
         "tickwire_feed_market_events_total{kind=\"trade\"} ".to_owned(),

@@ -72,6 +72,7 @@ struct ArbitratedMetrics {
 pub struct ArbitrationMetrics {
     lines: Vec<LineMetrics>,
     arbiter: Group<ArbiterCounters>,
+    heartbeat_interval: SecondsGauge,
     held: Gauge,
     held_max: Gauge,
     published_ns: u64,
@@ -211,11 +212,17 @@ impl ArbitrationMetrics {
         let channel: Vec<(&str, &str)> =
             channel.map(|name| ("channel", name)).into_iter().collect();
         let lines = sources.into_iter().map(|source| LineMetrics::new(metrics, &channel, source));
+        let heartbeat_interval = "Longest time between two packets of a line; a line that is silent for longer counts as down";
         let held = "Packets held until earlier ones arrive";
         let held_max = "Largest number of packets held at the same time";
         Self {
             lines: lines.collect(),
             arbiter: Group::new(metrics, &ARBITER, &channel),
+            heartbeat_interval: metrics.seconds(
+                "feed_heartbeat_interval",
+                heartbeat_interval,
+                &channel,
+            ),
             held: metrics.gauge("feed_held_packets", held, &channel),
             held_max: metrics.gauge("feed_held_packets_max", held_max, &channel),
             published_ns: 0,
@@ -250,6 +257,7 @@ impl ArbitrationMetrics {
         }
         let counters = arbiter.counters();
         self.arbiter.publish(&counters);
+        self.heartbeat_interval.set_ns(arbiter.options().silent_after_ns);
         self.held.set(arbiter.packets_held() as u64);
         self.held_max.set(counters.held_peak as u64);
     }
