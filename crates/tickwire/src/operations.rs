@@ -238,6 +238,60 @@ fn dashboards_ask_for_metrics_that_exist() {
     assert!(queries > 30, "{queries} queries");
 }
 
+/// Metrics on no dashboard: parts or sums of those that are, maxima since the start, and details for the search of a fault.
+const OFF_DASHBOARDS: [&str; 29] = [
+    "book_applied_updates_total",
+    "book_dropped_updates_total",
+    "book_held_updates_total",
+    "book_old_session_snapshots_total",
+    "book_old_updates_total",
+    "book_replayed_updates_total",
+    "decode_untrusted_seq_num_messages_total",
+    "feed_delivered_packets_total",
+    "feed_held_packets_max",
+    "feed_no_seq_num_packets_total",
+    "feed_not_held_packets_total",
+    "feed_not_polled_packets_total",
+    "feed_out_of_order_max",
+    "feed_refused_replayed_packets_total",
+    "feed_replacement_packets_total",
+    "feed_unawaited_replayed_packets_total",
+    "feed_unnumbered_packets_total",
+    "fix_delivered_messages_total",
+    "fix_session_logons_total",
+    "net_hardware_stamps_total",
+    "net_implausible_stamps_total",
+    "net_refused_packets_total",
+    "net_too_long_packets_total",
+    "record_begun_files_total",
+    "record_refused_packets_total",
+    "record_waited_seconds",
+    "record_written_bytes_total",
+    "replay_accepted_gaps_total",
+    "replay_received_messages_total",
+];
+
+#[test]
+fn every_metric_is_on_a_dashboard_or_left_out_on_purpose() {
+    let names = ["feed.json", "fix.json", "dds.json"];
+    let dashboards = names.map(|name| read(&ops().join("grafana/dashboards").join(name))).concat();
+    let is_named = |name: &str, rest: &[char]| {
+        let mut found = dashboards.match_indices(name);
+        found.any(|(at, _)| dashboards[at + name.len()..].starts_with(rest))
+    };
+    let is_shown = |name: &str| is_named(name, &['{', '[', ' ', ')', '"']);
+    let shown = |name: &String| {
+        // One sample of a histogram is enough.
+        let base = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
+        is_shown(name) || base.is_some_and(|base| is_shown(&format!("{base}_bucket")))
+    };
+    let missing: BTreeSet<String> = exported()
+        .into_keys()
+        .filter(|name| name.starts_with("tickwire_") && !shown(name))
+        .collect();
+    assert_eq!(missing, OFF_DASHBOARDS.map(|name| format!("tickwire_{name}")).into());
+}
+
 #[test]
 fn everything_that_is_known_of_topics_is_on_the_dashboard_and_losses_alert() {
     let dashboard = read(&ops().join("grafana/dashboards/dds.json"));
