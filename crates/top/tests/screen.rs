@@ -2,6 +2,7 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::style::Color;
 use serde_json::{Value, json};
 use tickwire_top::{App, Keystroke};
 
@@ -21,6 +22,19 @@ fn screen_of(app: &App, columns: u16, rows: u16) -> Vec<String> {
     let buffer = terminal.backend().buffer().clone();
     let line = |row: u16| (0..columns).map(|column| buffer[(column, row)].symbol()).collect();
     (0..rows).map(line).collect()
+}
+
+/// Returns the colour of a text on a screen with 160 columns.
+fn colour(app: &App, text: &str) -> Color {
+    let (row, line) = screen(app, 160)
+        .into_iter()
+        .enumerate()
+        .find(|(_, line)| line.contains(text))
+        .unwrap_or_else(|| panic!("no {text}"));
+    let column = line[..line.find(text).expect("it is there")].chars().count();
+    let mut terminal = Terminal::new(TestBackend::new(160, 40)).expect("a terminal");
+    terminal.draw(|frame| app.draw(frame)).expect("drawn");
+    terminal.backend().buffer()[(column as u16, row as u16)].fg
 }
 
 /// Returns the line that contains a text.
@@ -142,6 +156,117 @@ fn sessions_and_topics_are_shown() {
     let row = line_with(&lines, topic["name"].as_str().expect("a name"));
     assert!(row.contains(&shown(&topic["samples"])), "{row}");
     assert!(row.trim_end_matches([' ', '│']).ends_with('7'), "the backlog: {row}");
+}
+
+#[test]
+fn sessions_are_told_apart_and_red_only_while_they_should_be_logged_on() {
+    let mut app = App::new("127.0.0.1:9100".to_owned());
+    let mut state = recorded()["fix"].clone();
+    let session = |qualifier: &str, state: &str, enabled: bool, in_schedule: bool| {
+        let mut session = recorded()["fix"]["fix"]["sessions"][0].clone();
+        session["qualifier"] = qualifier.into();
+        session["state"] = state.into();
+        session["enabled"] = enabled.into();
+        session["in_schedule"] = in_schedule.into();
+        session
+    };
+    state["fix"]["sessions"] = json!([
+        session("", "logged_on", true, true),
+        session("down", "disconnected", true, true),
+        session("off", "disconnected", false, true),
+        session("closed", "disconnected", true, false),
+        session("closed-off", "disconnected", false, false),
+        session("late", "logged_on", true, false),
+    ]);
+    app.set_state(state.clone());
+    app.press(Keystroke::Character('4'));
+    let lines = screen(&app, 160);
+    for (name, state) in [
+        ("TEX_DLD > DLD_TEX down ", "disconnected"),
+        ("TEX_DLD > DLD_TEX off ", "disabled"),
+        ("TEX_DLD > DLD_TEX closed ", "outside schedule"),
+        ("TEX_DLD > DLD_TEX closed-off ", "disabled"),
+        ("TEX_DLD > DLD_TEX late ", "logged on"),
+    ] {
+        let row = line_with(&lines, name);
+        assert!(row.contains(state) && row.contains("FIX.4.2"), "{name}: {row}");
+    }
+    assert_eq!(colour(&app, "disconnected"), Color::Red);
+    assert_eq!(colour(&app, "disabled"), Color::Yellow);
+    assert_eq!(colour(&app, "outside schedule"), Color::Reset);
+
+    let reason = "store/FIX.4.4-A-ONE.journal: damaged from offset 24";
+    state["fix"]["unopened"] = json!([{"name": "FIX.4.4-A-ONE", "text": reason}]);
+    app.set_state(state.clone());
+    let row = line_with(&screen(&app, 160), "FIX.4.4-A-ONE ").to_owned();
+    assert!(row.contains(reason), "{row}");
+    assert_eq!(colour(&app, reason), Color::Red);
+    line_with(&screen(&app, 160), "TEX_DLD > DLD_TEX down ");
+    // Also if it is the only session.
+    state["fix"]["sessions"] = json!([]);
+    app.set_state(state);
+    line_with(&screen(&app, 160), reason);
+    assert!(!screen(&app, 160).iter().any(|line| line.contains("has no FIX sessions")));
+}
+
+#[test]
+fn losses_are_not_known_without_sequence_numbers() {
+    let mut app = App::new("127.0.0.1:9100".to_owned());
+    let mut state = recorded()["state"].clone();
+    let channel = &mut state["channels"][0];
+    channel["next_seq_num"] = Value::Null;
+    (channel["declared_gaps"], channel["missing_seq_nums"]) = (0.into(), 0.into());
+    channel["gaps"] = json!([]);
+    for line in channel["lines"].as_array_mut().expect("lines") {
+        if !line["arbitration"].is_null() {
+            line["arbitration"]["lost_seq_nums"] = 123_456.into();
+        }
+    }
+    app.set_state(state.clone());
+    let lines = screen(&app, 160);
+    let row = line_with(&lines, "not numbered");
+    // Gaps and lost numbers.
+    assert!(row.split_whitespace().filter(|word| *word == "-").count() == 2, "{row}");
+    line_with(&lines, "Gaps: not known, the packets have no sequence numbers");
+    assert!(!lines.iter().any(|line| line.contains("123,456")), "{}", lines.join("\n"));
+    app.press(Keystroke::Character('m'));
+    line_with(&screen(&app, 160), "gaps are not known, the packets have no sequence numbers");
+    app.press(Keystroke::Character('h'));
+    app.add_history(json!({"seconds": [{"t": 1, "packets": [5, 6]}]}));
+    let lines = screen(&app, 160);
+    line_with(&lines, "packets of line A: 5");
+    assert!(!lines.iter().any(|line| line.contains("lost on")), "{}", lines.join("\n"));
+    // Before the first message it is not known whether there are numbers.
+    state["channels"][0]["messages"] = 0.into();
+    app.set_state(state);
+    app.press(Keystroke::Escape);
+    assert!(!screen(&app, 160).iter().any(|line| line.contains("not numbered")));
+}
+
+#[test]
+fn stale_books_say_since_when_and_why() {
+    let mut app = App::new("127.0.0.1:9100".to_owned());
+    let mut state = recorded()["state"].clone();
+    // 09:30:05 UTC.
+    let since_ms = 1_795_685_405_123_u64;
+    let stale = &mut state["channels"][0]["books"]["stale_books"][0];
+    stale["since_ms"] = since_ms.into();
+    let (name, why) = (stale["name"].clone(), stale["text"].clone());
+    app.set_state(state);
+    let lines = screen(&app, 200);
+    let row = line_with(&lines, "rpt seq gap since 09:30:05");
+    assert!(row.contains(name.as_str().expect("a name")), "{row}");
+    assert!(row.contains(&why.as_str().expect("a text")[..20]), "{row}");
+
+    app.press(Keystroke::Character('2'));
+    let mut books = recorded()["books"].clone();
+    (books["books"][0]["status"], books["books"][0]["stale_since_ms"]) =
+        ("stale".into(), since_ms.into());
+    books["ladders"] = json!([{"name": "20518", "status": "stale", "stale_text": "no snapshot", "stale_since_ms": since_ms}]);
+    app.set_detail(books);
+    let lines = screen(&app, 160);
+    line_with(&lines, "stale since 09:30:05");
+    line_with(&lines, "20518: stale since 09:30:05: no snapshot");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ratatui::style::Color;
 use ratatui::widgets::{Cell, Row};
 use serde_json::Value;
 
-use super::{chosen, nothing, quiet, right, state_cell, table};
+use super::{chosen, level, nothing, quiet, right, since, table};
 use crate::app::App;
 use crate::fields::{clock, count, list, text, words};
 
@@ -22,7 +22,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             Cell::new(text(&book["name"])),
             right(text(&book["bid"]["price"])),
             right(text(&book["offer"]["price"])),
-            state_cell(&book["status"]),
+            Cell::new(format!("{}{}", words(&book["status"]), since(&book["stale_since_ms"])))
+                .style(level(&text(&book["status"]))),
         ])
     };
     let title = match app.detail["is_ready"].as_bool() {
@@ -37,7 +38,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         Constraint::Min(14),
         Constraint::Length(14),
         Constraint::Length(14),
-        Constraint::Length(14),
+        Constraint::Length(20),
     ];
     let rows = list(&app.detail["books"]).iter().map(row).collect();
     let all = table(&title, &["Instrument", "#Bid", "#Offer", "State"], &widths, rows);
@@ -73,7 +74,9 @@ fn ladder(book: &Value, frame: &mut Frame<'_>, area: Rect) {
     });
     let rows = offers.chain([middle]).chain(bids).chain(trades).collect();
     let title = match book["stale_text"].as_str() {
-        Some(why) => format!("{}: {why}", text(&book["name"])),
+        Some(why) => {
+            format!("{}: stale{}: {why}", text(&book["name"]), since(&book["stale_since_ms"]))
+        }
         None => format!("{}: {}", text(&book["name"]), words(&book["status"])),
     };
     let widths = [Constraint::Percentage(33), Constraint::Percentage(34), Constraint::Min(8)];

@@ -5,7 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Cell, Row};
 use serde_json::Value;
 
-use super::{chosen, draw_events, fault, level, nothing, right, state_cell, table};
+use super::{
+    chosen, draw_events, fault, is_numbered, level, nothing, right, since, state_cell, table,
+};
 use crate::app::App;
 use crate::fields::{clock, count, list, ns, rate, span, sum, text, words};
 
@@ -40,17 +42,25 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [top, middle, times, bottom] = Layout::vertical(heights).areas(area);
     let channel_row = |channel: &Value| {
         let stale = sum(&channel["books"]["stale"]);
+        // Without sequence numbers there are no counts of losses, and 0 would be wrong.
+        let (gaps, lost, next) = match is_numbered(channel) {
+            true => {
+                let next = text(&channel["next_seq_num"]);
+                (&channel["declared_gaps"], &channel["missing_seq_nums"], next)
+            }
+            false => (&Value::Null, &Value::Null, "not numbered".to_owned()),
+        };
         Row::new(vec![
             Cell::new(text(&channel["name"])),
             state_cell(&channel["status"]),
             right(rate(&channel["messages_per_second"])),
             right(count(&channel["messages"])),
-            fault(&channel["declared_gaps"]),
-            fault(&channel["missing_seq_nums"]),
+            fault(gaps),
+            fault(lost),
             fault(&channel["failed_packets"]),
             right(count(&channel["books"]["fresh"])),
             fault(&stale.into()),
-            Cell::new(text(&channel["next_seq_num"])),
+            Cell::new(next),
         ])
     };
     let names = [
@@ -83,13 +93,20 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     draw_times(channel, frame, times);
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(45), Constraint::Min(10)]).areas(bottom);
-    draw_gaps(channel, frame, left);
+    let stale = list(&channel["books"]["stale_books"]);
+    // Head and borders of both tables, and a row of each.
+    let stale_rows = if stale.is_empty() { 0 } else { stale.len().min(5) as u16 + 3 };
+    let [gaps, stale_area] =
+        Layout::vertical([Constraint::Min(4), Constraint::Length(stale_rows)]).areas(left);
+    draw_gaps(channel, frame, gaps);
+    draw_stale(stale, frame, stale_area);
     draw_events(&channel["events"], frame, right);
 }
 
 fn draw_lines(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
     let row = |line: &Value| {
         let of = &line["arbitration"];
+        let lost = if is_numbered(channel) { &of["lost_seq_nums"] } else { &Value::Null };
         Row::new(vec![
             Cell::new(format!("{} {}", text(&line["feed"]), text(&line["line"]).to_uppercase())),
             state_cell(&line["status"]),
@@ -97,7 +114,7 @@ fn draw_lines(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
             right(count(&line["received_packets"])),
             right(count(&of["first_packets"])),
             right(count(&of["duplicate_packets"])),
-            fault(&of["lost_seq_nums"]),
+            fault(lost),
             fault(&of["differing_packets"]),
             fault(&line["dropped_packets"]),
             right(format!("{} ago", span(&line["age_ms"]))),
@@ -189,7 +206,24 @@ fn draw_gaps(channel: &Value, frame: &mut Frame<'_>, area: Rect) {
         Constraint::Min(10),
     ];
     let rows = list(&channel["gaps"]).iter().map(row).collect();
-    frame.render_widget(table("Gaps", &["Time", "First", "#Lost", "State"], &widths, rows), area);
+    let title = match is_numbered(channel) {
+        true => "Gaps",
+        false => "Gaps: not known, the packets have no sequence numbers",
+    };
+    frame.render_widget(table(title, &["Time", "First", "#Lost", "State"], &widths, rows), area);
+}
+
+fn draw_stale(books: &[Value], frame: &mut Frame<'_>, area: Rect) {
+    let row = |book: &Value| {
+        Row::new(vec![
+            Cell::new(text(&book["name"])),
+            Cell::new(format!("{}{}", words(&book["reason"]), since(&book["since_ms"]))),
+            Cell::new(text(&book["text"])),
+        ])
+    };
+    let widths = [Constraint::Length(12), Constraint::Length(26), Constraint::Min(10)];
+    let rows = books.iter().map(row).collect();
+    frame.render_widget(table("Stale books", &["Book", "Reason", ""], &widths, rows), area);
 }
 
 fn sent(sender: &Value, frame: &mut Frame<'_>, area: Rect) {

@@ -2,18 +2,29 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style};
 use ratatui::widgets::{Cell, Row};
 use serde_json::Value;
 
-use super::{chosen, draw_events, fault, nothing, right, state_cell, table};
+use super::{chosen, draw_events, fault, level, nothing, right, table};
 use crate::app::App;
-use crate::fields::{count, list, rate, text};
+use crate::fields::{count, list, rate, text, words};
 
 /// Draws the view.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let sessions = list(&app.state["fix"]["sessions"]);
+    let fix = &app.state["fix"];
+    let (sessions, unopened) = (list(&fix["sessions"]), list(&fix["unopened"]));
+    // Head and borders of the table.
+    let unopened_rows = if unopened.is_empty() { 0 } else { unopened.len().min(5) as u16 + 3 };
+    let [unopened_area, area] =
+        Layout::vertical([Constraint::Length(unopened_rows), Constraint::Min(0)]).areas(area);
+    draw_unopened(unopened, frame, unopened_area);
     let Some(session) = sessions.get(app.chosen.min(sessions.len().saturating_sub(1))) else {
-        return nothing(frame, area, "This process has no FIX sessions.");
+        let words = match unopened.is_empty() {
+            true => "This process has no FIX sessions.",
+            false => "No other FIX session.",
+        };
+        return nothing(frame, area, words);
     };
     let height = (sessions.len().min(12) + 3) as u16;
     let [top, bottom] =
@@ -21,12 +32,9 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let row = |session: &Value| {
         let counters = &session["counters"];
         Row::new(vec![
-            Cell::new(format!(
-                "{} > {}",
-                text(&session["sender_comp_id"]),
-                text(&session["target_comp_id"])
-            )),
-            state_cell(&session["state"]),
+            Cell::new(name(session)),
+            Cell::new(text(&session["begin_string"])),
+            state(session),
             right(count(&session["next_sender"])),
             right(count(&session["next_target"])),
             right(count(&session["queued"])),
@@ -39,6 +47,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     };
     let names = [
         "Session",
+        "Version",
         "State",
         "#Next out",
         "#Next in",
@@ -51,7 +60,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     ];
     let widths = [
         Constraint::Min(16),
-        Constraint::Length(12),
+        Constraint::Length(8),
+        Constraint::Length(16),
         Constraint::Length(10),
         Constraint::Length(10),
         Constraint::Length(8),
@@ -89,4 +99,33 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         table("Last messages", &["Time", "Way", "#Number", "Message", ""], &widths, rows),
         right_side,
     );
+}
+
+/// Returns the CompIDs of a session and its qualifier, which tells sessions with the same CompIDs apart.
+fn name(session: &Value) -> String {
+    let [sender, target, qualifier] =
+        ["sender_comp_id", "target_comp_id", "qualifier"].map(|member| text(&session[member]));
+    format!("{sender} > {target} {qualifier}").trim_end().to_owned()
+}
+
+/// Formats the state of a session. While its schedule is closed, no state is a fault.
+fn state(session: &Value) -> Cell<'static> {
+    let is_closed = session["in_schedule"] == false;
+    let (shown, style) = match (session["enabled"] == false, text(&session["state"]).as_str()) {
+        (true, _) => ("disabled".to_owned(), Style::new().fg(Color::Yellow)),
+        (false, "disconnected") if is_closed => ("outside schedule".to_owned(), Style::new()),
+        (false, state) => (words(&session["state"]), level(state)),
+    };
+    Cell::new(shown).style(if is_closed { Style::new() } else { style })
+}
+
+/// Draws the sessions whose store or message log cannot be opened.
+fn draw_unopened(sessions: &[Value], frame: &mut Frame<'_>, area: Rect) {
+    let row = |session: &Value| {
+        Row::new([Cell::new(text(&session["name"])), Cell::new(text(&session["text"]))])
+            .style(Style::new().fg(Color::Red))
+    };
+    let widths = [Constraint::Percentage(30), Constraint::Min(20)];
+    let rows = sessions.iter().map(row).collect();
+    frame.render_widget(table("Not opened", &["Session", "Reason"], &widths, rows), area);
 }

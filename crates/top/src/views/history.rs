@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Block, Paragraph, Sparkline};
 use serde_json::Value;
 
-use super::nothing;
+use super::{is_numbered, nothing};
 use crate::app::{App, View};
 use crate::fields::{count, list, ns, span, text};
 
@@ -35,7 +35,9 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         View::Feed if list(&app.state["channels"]).is_empty() => {
             of_sent(seconds, &app.state["sender"]["lines"])
         }
-        View::Feed | View::Books | View::Packets => of_channel(seconds),
+        View::Feed | View::Books | View::Packets => {
+            of_channel(seconds, app.shown_channel().is_none_or(is_numbered))
+        }
         View::Fix => of_session(seconds),
         View::Topics => of_topics(seconds, &app.state["bus"]["topics"]),
     };
@@ -93,7 +95,7 @@ fn series(seconds: &[Value], title: &str, pointer: &str, is_time: bool) -> HourS
     HourSeries { title: title.to_owned(), values: seconds.iter().map(value).collect(), is_time }
 }
 
-fn of_channel(seconds: &[Value]) -> Vec<HourSeries> {
+fn of_channel(seconds: &[Value], is_numbered: bool) -> Vec<HourSeries> {
     let of = [
         ("packets of line A", "/packets/0", false),
         ("packets of line B", "/packets/1", false),
@@ -105,7 +107,8 @@ fn of_channel(seconds: &[Value]) -> Vec<HourSeries> {
         ("kernel to handler, p99", "/receive_delay/p99_ns", true),
         ("decoding a message, p99", "/decode_time/p99_ns", true),
     ];
-    of.map(|(title, pointer, is_time)| series(seconds, title, pointer, is_time)).into()
+    let of = of.into_iter().filter(|(title, ..)| is_numbered || !title.starts_with("lost"));
+    of.map(|(title, pointer, is_time)| series(seconds, title, pointer, is_time)).collect()
 }
 
 fn of_session(seconds: &[Value]) -> Vec<HourSeries> {

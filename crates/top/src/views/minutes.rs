@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 use serde_json::Value;
 
-use super::{level, nothing, quiet};
+use super::{is_numbered, level, nothing, quiet};
 use crate::app::{App, View};
 use crate::fields::{clock, counted, list, ns, text};
 
@@ -75,7 +75,11 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             let marks = list(&channel["gaps"]).iter().map(of_gap).collect::<Vec<_>>();
             let rows = [Constraint::Length(TIME_LINE_ROWS + 1), Constraint::Fill(1)];
             let [top, maps] = Layout::vertical(rows).areas(area);
-            let title = format!("last 10 minutes of {subject}: {}", counted(marks.len(), "gap"));
+            let gaps = match is_numbered(channel) {
+                true => counted(marks.len(), "gap"),
+                false => "gaps are not known, the packets have no sequence numbers".to_owned(),
+            };
+            let title = format!("last 10 minutes of {subject}: {gaps}");
             time_line(title, &marks, GAPS, now_ms, frame, top);
             heat_maps(app, frame, maps);
         }

@@ -75,6 +75,19 @@ fn table(
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED))
 }
 
+/// Returns false if the packets of a channel have no sequence numbers, so that losses are not known.
+fn is_numbered(channel: &Value) -> bool {
+    channel["messages"] == 0 || !channel["next_seq_num"].is_null()
+}
+
+/// Formats the time since which a book is stale: ` since 09:30:00`; empty if it is not known.
+fn since(value: &Value) -> String {
+    match value.as_u64() {
+        Some(_) => format!(" since {}", &clock(value)[..8]),
+        None => String::new(),
+    }
+}
+
 fn chosen(app: &App) -> TableState {
     TableState::default().with_selected(Some(app.chosen))
 }
