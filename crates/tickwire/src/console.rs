@@ -4,6 +4,8 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::journal::prioritized;
+
 /// True if logs are JSON: remarks are written like them.
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
@@ -15,7 +17,8 @@ pub fn write_json() {
 /// Writes a line to standard error. If that fails, the line is dropped: a command's work and exit status do not depend on
 /// whether its remarks can be written.
 pub fn remark(level: &str, text: Arguments<'_>) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", line(level, text));
+    let line = line(level, text);
+    let _ = writeln!(anstream::stderr().lock(), "{}", prioritized(level, &line));
 }
 
 /// Returns a line as text, or as a JSON object with the members of log lines.

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::failure::Failure;
+use crate::journal;
 use std::env;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::Layer;
@@ -44,7 +45,7 @@ pub fn begin(filter: Option<&str>, format: LogFormat) -> Result<(), Failure> {
         false => targets.with_target(COMPILER, LevelFilter::WARN),
     };
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(journal::LogWriter)
         // Otherwise a log line that cannot be written, as on a full disk, would panic the logging thread.
         .log_internal_errors(false);
     if format == LogFormat::Json {

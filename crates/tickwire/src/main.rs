@@ -24,6 +24,7 @@ mod files;
 mod fix;
 mod generate;
 mod grammar;
+mod journal;
 mod left_out;
 mod logs;
 mod monitor;

@@ -4,6 +4,7 @@ mod support;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -158,6 +159,47 @@ fn with_json_logs_every_line_is_an_object() {
     let line: Value = serde_json::from_str(&failed.err).expect("JSON");
     assert_eq!(line["level"], "ERROR");
     assert!(line["message"].as_str().expect("text").contains("/nowhere"), "{line}");
+}
+
+#[test]
+fn lines_to_the_journal_begin_with_their_priority() {
+    let folder = folder("journal");
+    let d = folder.display();
+    let generated = support::tickwire(&format!(
+        "generate day -o {d}/day.pcap --write-templates {d}/day.xml -n 500 --loss 10 --seed 7"
+    ));
+    assert_eq!(generated.status, 0, "{}", generated.err);
+    let path = folder.join("journal");
+    let lost = format!("receive -t {d}/day.xml --framing cme --capture {d}/day.pcap");
+    let run = |arguments: &str, is_journal: bool| {
+        let file = std::fs::File::create(&path).expect("a file");
+        let of_file = file.metadata().expect("of the file");
+        let inode = of_file.ino() + u64::from(!is_journal);
+        Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args(arguments.split(' '))
+            .env("JOURNAL_STREAM", format!("{}:{inode}", of_file.dev()))
+            .stdout(Stdio::null())
+            .stderr(file)
+            .status()
+            .expect("the command runs");
+        std::fs::read_to_string(&path).expect("UTF-8")
+    };
+    for (arguments, priority, level) in [
+        (format!("--log-format json {lost}"), "<4>", "WARN"),
+        ("--log-format json monitor --config /nowhere".to_owned(), "<3>", "ERROR"),
+    ] {
+        let text = run(&arguments, true);
+        let object = text.lines().find_map(|line| line.strip_prefix(priority));
+        let object = object.unwrap_or_else(|| panic!("no line with {priority}: {text}"));
+        let object: Value = serde_json::from_str(object).expect("JSON");
+        assert_eq!(object["level"], level, "{text}");
+        // Elsewhere, also if the variable of the parent is inherited, there are no prefixes.
+        let text = run(&arguments, false);
+        assert!(text.lines().any(|line| line.starts_with('{')), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with('<')), "{text}");
+    }
+    let text = run(&lost, true);
+    assert!(text.lines().any(|line| line.starts_with("<4>")), "{text}");
 }
 
 #[test]
