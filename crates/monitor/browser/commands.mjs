@@ -69,11 +69,13 @@ async function sessions(processes) {
   await message.locator("td", { hasText: "MsgSeqNum" }).first().waitFor();
   const { messages } = await session();
   assert.ok(messages.some(({ name }) => ["ExecutionReport", "NewOrderSingle"].includes(name)), "messages are named");
+  await chromium.isAccessible(page, "FIX with an open message");
   await message.locator("summary").click();
   done(`FIX: ${compared} numbers on the page are those of the API, and messages open into their fields`);
 
   const dialog = await administer(page, "Disable", "wrong-token-wrong");
   await dialog.locator("[role=alert]", { hasText: /token/i }).waitFor();
+  await chromium.isAccessible(page, "FIX with a dialog and its error");
   assert.equal((await session()).enabled, true);
   await dialog.getByRole("button", { name: "Cancel" }).click();
   const right = readFileSync(token, "utf8").trim();
@@ -101,6 +103,7 @@ async function sessions(processes) {
   const { next_target } = await session();
   await page.getByRole("button", { name: "Set numbers", exact: true }).click();
   const numbers = page.locator("dialog");
+  await chromium.isAccessible(page, "FIX with the dialog of numbers");
   await numbers.getByLabel("Next expected").fill(String(next_target - 5));
   await numbers.getByRole("button", { name: "Set numbers", exact: true }).click();
   await until("other numbers", async () => (await session()).next_target === next_target - 5);
@@ -124,6 +127,25 @@ async function sessions(processes) {
   assert.deepEqual(page.faults, []);
   await chromium.fitsPhone(browser, address, "/#fix", "[data-session] summary", screenshots, "monitor-phone-fix");
   done("FIX: disabled, numbers set, enabled with the right token alone; the resend is on the time line");
+}
+
+async function manySessions(processes) {
+  const [port, count] = [await freePort(), 5];
+  const server = processes.start(`fix server --port ${port} --store ${processes.file("many")} --monitor ${await freePort()} --admin-token ${processes.file("many-token")}`);
+  const address = await processes.monitorOf(server);
+  for (let at = 0; at < count; at += 1) {
+    processes.start(`fix client 127.0.0.1:${port} --sender CLIENT-${at} --store ${processes.file(`client-${at}`)} --orders 100000000 --rate 5`);
+  }
+  const all = async () => (await get(address, "/api/v1/summary")).sessions;
+  await until("orders of all sessions", async () => {
+    const found = await all();
+    return found.length === count && found.every(({ next_target: next }) => next > 5);
+  });
+  const page = await open(address, "/#fix");
+  await page.waitForSelector(`text=${count} sessions`);
+  const compared = await isAsTheApiSays(page, 6 * count);
+  assert.deepEqual(page.faults, []);
+  done(`FIX: ${compared} cells of the table of ${count} sessions are those of the API`);
 }
 
 async function topics(processes) {
@@ -238,7 +260,7 @@ async function manyChannels(processes) {
   await page.locator("[data-summary=channel-8] .tag.warn", { hasText: "waiting" }).first().waitFor();
   await page.getByRole("button", { name: "channel-7", exact: true }).click();
   await page.waitForSelector("[data-channel=channel-7] [data-line]");
-  const compared = await isAsTheApiSays(page, 30);
+  const compared = await isAsTheApiSays(page, 30 + 8 * count);
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
   let bytes = 0;
@@ -253,7 +275,7 @@ async function manyChannels(processes) {
   await chromium.isAccessible(page, "many channels");
   assert.deepEqual(page.faults, []);
   await chromium.fitsPhone(browser, address, "/#feed/channel-7", "[data-channel] [data-line]", screenshots, "monitor-phone-channels");
-  done(`${count} channels: a table, ${compared} numbers of the open card are the API's, ${rate} bytes a second, ${elements} elements`);
+  done(`${count} channels: ${compared} cells of the table and numbers of the open card are the API's, ${rate} bytes a second, ${elements} elements`);
 }
 
 async function demo(processes) {
@@ -329,7 +351,7 @@ async function demo(processes) {
 }
 
 try {
-  for (const run of [sessions, topics, manyChannels, demo]) await test(run);
+  for (const run of [sessions, manySessions, topics, manyChannels, demo]) await test(run);
 } finally {
   await browser.close();
 }

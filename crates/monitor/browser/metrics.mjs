@@ -43,6 +43,7 @@ function pairs(state, text) {
   for (const session of state.fix?.sessions ?? []) {
     for (const [path, exported] of Object.entries(OF_SESSION)) add(path, member(session, path), exported);
   }
+  if (state.fix) add("unopened", state.fix.unopened.length, "tickwire_fix_unopened_sessions");
   if (state.bus) {
     const isPublisher = state.bus.role === "publisher";
     const samples = isPublisher ? "tickwire_publish_written_samples_total" : "tickwire_subscribe_received_samples_total";

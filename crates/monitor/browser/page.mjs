@@ -19,7 +19,7 @@ const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
 const times = (name, line) => ({ name, line, count: 0, p50_ns: 0, p99_ns: 0, p999_ns: 0, max_ns: 0, buckets: [] });
 const channel = (more) => ({
-  name: "feed", published_ms: 1, status: "live", is_silent: false, silent_after_ms: 1000, lines: [], next_seq_num: "1", held_packets: 0,
+  name: "feed", published_ms: 1, status: "live", is_silent: false, silent_after_ms: 1000, lines: [], has_seq_nums: true, next_seq_num: "1", held_packets: 0,
   delivered_packets: 0, declared_gaps: 0, missing_seq_nums: 0, sequence_resets: 0, messages: 0, messages_per_second: 0, failed_packets: 0,
   unknown_template_messages: 0, misunderstood_messages: 0, snapshot_messages: 0, market_events: {}, is_replacement_waiting: false,
   books: { fresh: 0, stale: {}, stale_books: [], waiting_updates: 0, applied_updates: 0, recovered_books: 0, verified_snapshots: 0, mismatched_snapshots: 0, inconsistent_books: 0 },
@@ -30,7 +30,7 @@ const state = (more) => ({
   channels: [channel()], fix: null, bus: null, sender: null, ...more,
 });
 
-const inShort = ({ name, status, messages_per_second }) => ({ name, status, is_ready: true, lines: [], messages_per_second, recent_gaps: 0, recent_failed_packets: 0, stale_books: 0, receive_delay_p99_ns: 0 });
+const inShort = ({ name, status, messages_per_second, has_seq_nums }) => ({ name, status, is_ready: true, lines: [], messages_per_second, has_seq_nums, recent_gaps: 0, recent_failed_packets: 0, stale_books: 0, receive_delay_p99_ns: 0 });
 /** The summary of a process with few channels and sessions. */
 const summaryOf = (state) => ({ channels: state.channels.map(inShort), sessions: (state.fix?.sessions ?? []).map(({ name }) => ({ name })), state });
 
@@ -85,7 +85,7 @@ const address = `http://127.0.0.1:${server.address().port}`;
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS.split(" ") });
 
 async function open(path = "/") {
-  const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 } })).newPage();
+  const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 }, timezoneId: "America/Chicago" })).newPage();
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(error.message));
   await page.goto(address + path);
@@ -99,6 +99,32 @@ async function test(what, run) {
   for (const context of browser.contexts()) await context.close();
   console.log(`ok  ${what}`);
 }
+
+/** The summary of a process with many channels and sessions, with the details that a query names. */
+const manyOf = (channels, sessions) => (query) => {
+  const names = Array.from({ length: channels }, (_, at) => `channel-${at}`);
+  const line = (line) => ({ feed: "incremental", line, group: "239.1.1.1:5000", status: "alive", packets_per_second: 1, bytes_per_second: 2, age_ms: 3, received_packets: 4, dropped_packets: 0, malformed_packets: 0, arbitration: null });
+  const gap = (id) => ({ id, at_ms: Date.now() - id * 1000, first: "9", count: 2, status: "filled", filled_by: "snapshots", filled_after_ms: 5, packets: [id], packets_status: "kept" });
+  const event = (id) => ({ id, at_ms: Date.now(), kind: "gap", text: `2 lost from sequence number ${id}`, packet: id });
+  const ids = Array.from({ length: 64 }, (_, at) => at + 1);
+  const details = (name) => channel({ name, lines: ["a", "b"].map(line), gaps: ids.map(gap), events: ids.map(event), messages: Math.floor(performance.now()) });
+  const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
+  const session = (name) => ({
+    name, begin_string: "FIX.4.4", sender_comp_id: "EXCHANGE", target_comp_id: name, qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: null, is_ready: true,
+    next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: Math.random(), sent_per_second: 2, refused_connections: {}, events: [], messages: [],
+  });
+  const sessionNames = Array.from({ length: sessions }, (_, at) => `client/${at}`);
+  const troubled = { channels: { "channel-5": { status: "silent", is_ready: false }, "channel-7": { recent_gaps: 3 }, "channel-9": { recent_failed_packets: 6 } }, sessions: { "client/9": { state: "disconnected", is_ready: false } } };
+  return {
+    channels: names.map((name) => ({ ...inShort(channel({ name, messages_per_second: 100 * Math.random() })), lines: [{ line: "a", status: "alive", lost_percent: 0.25 }, { line: "b", status: "silent", lost_percent: null }].slice(0, name === "channel-3" ? 2 : 1), ...troubled.channels[name] })),
+    sessions: sessionNames.map((name) => ({ ...session(name), ...troubled.sessions[name] })),
+    state: state({
+      channels: names.filter((name) => query.getAll("channel").includes(name)).map(details),
+      fix: { sessions: sessionNames.filter((name) => query.getAll("session").includes(name)).map(session), refused_connections: {} },
+    }),
+  };
+};
+const columns = (page, name) => page.locator(`[data-summary="${name}"] > *`).allTextContents();
 
 try {
   await test("a token is asked for once; cancelling asks no more until the button is used", async () => {
@@ -283,13 +309,14 @@ try {
   });
 
   await test("a stale book tells since when it is stale", async () => {
-    const [atMs, shown] = [new Date(2024, 2, 5, 8, 1, 2, 345).getTime(), "08:01:02.345"];
+    const [atMs, shown] = [Date.UTC(2024, 2, 5, 8, 1, 2, 345), "08:01:02.345"];
     const best = (status, since) => ({ instrument: 0, name: "ES", status, bid: null, offer: null, changed_ms: 5, stale_since_ms: since });
     const shows = (of, why) => { api.books = { channel: "feed", instruments: 1, matching: 1, is_ready: true, books: [of], ladders: [{ ...of, stale_text: why, kind: "outright", spread: null, bids: [], offers: [], trades: [] }] }; };
     shows(best("rpt_seq_gap", atMs), "updates were lost");
     const page = await open("/#books");
-    await page.waitForSelector(`[data-book] >> text=stale since ${shown}: updates were lost`);
-    await page.waitForSelector(`tr[data-instrument] >> text=since ${shown.slice(0, 8)}`);
+    await page.waitForSelector(`[data-book] >> text=stale since ${shown} UTC: updates were lost`);
+    await page.waitForSelector(`tr[data-instrument] >> text=since ${shown.slice(0, 8)} UTC`);
+    assert.equal(await page.locator("tr[data-instrument] .since").getAttribute("title"), `2024-03-05 ${shown} UTC`);
     await page.waitForSelector("text=1 to 1 of 1 instrument");
     shows(best("fresh", null), null);
     await page.waitForSelector("tr[data-instrument] >> text=fresh");
@@ -336,10 +363,32 @@ try {
     api.state = state({ channels: [channel({ gaps: [gap], declared_gaps: 70 })] });
     const page = await open();
     await page.waitForSelector("text=The last 1 of 70 gaps");
-    api.state = state({ channels: [channel({ messages: 5, next_seq_num: null })] });
-    await page.waitForSelector("text=losses are not known");
     api.state = state({ channels: [channel({ messages: 5 })] });
     await page.waitForSelector("text=/^No gap\\.$/");
+    await page.waitForSelector('[data-metric="declared_gaps"] >> text="0"');
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a channel without sequence numbers does not say that it has no gaps", async () => {
+    const arbitration = { first_packets: 1, duplicate_packets: 0, late_packets: 0, unexpected_packets: 0, out_of_order_packets: 0, differing_packets: 0, lost_seq_nums: 0 };
+    const line = { feed: "incremental", line: "a", group: "239.1.1.1:5000", status: "alive", packets_per_second: 1, bytes_per_second: 2, age_ms: 3, received_packets: 4, dropped_packets: 0, malformed_packets: 0, arbitration };
+    // Before the first message it is not known.
+    api.state = state({ channels: [channel({ has_seq_nums: null, lines: [line] })] });
+    const page = await open();
+    const shown = (metric) => page.locator(`[data-metric="${metric}"]`);
+    await shown("lost_seq_nums").waitFor();
+    api.state = state({ channels: [channel({ messages: 5, has_seq_nums: false, next_seq_num: null, lines: [{ ...line, arbitration: null }] })] });
+    await page.waitForSelector("text=not numbered: losses are not known");
+    await page.waitForSelector("text=The packets have no sequence numbers: losses are not known.");
+    for (const metric of ["declared_gaps", "missing_seq_nums"]) assert.equal(await shown(metric).textContent(), "–");
+    assert.equal(await shown("lost_seq_nums").count(), 0);
+    assert.equal(await shown("received_packets").textContent(), "4");
+    api.summary = (query) => {
+      const many = manyOf(5, 0)(query);
+      return { ...many, channels: many.channels.map((of) => ({ ...of, has_seq_nums: of.name !== "channel-1" })) };
+    };
+    await page.waitForSelector('[data-summary="channel-1"] >> text="not numbered"');
+    assert.equal((await columns(page, "channel-2"))[5], "0");
     assert.deepEqual(page.faults, []);
   });
 
@@ -374,32 +423,6 @@ try {
     await until(4400);
     assert.deepEqual(page.faults, []);
   });
-
-  /** The summary of a process with many channels and sessions, with the details that a query names. */
-  const manyOf = (channels, sessions) => (query) => {
-    const names = Array.from({ length: channels }, (_, at) => `channel-${at}`);
-    const line = (line) => ({ feed: "incremental", line, group: "239.1.1.1:5000", status: "alive", packets_per_second: 1, bytes_per_second: 2, age_ms: 3, received_packets: 4, dropped_packets: 0, malformed_packets: 0, arbitration: null });
-    const gap = (id) => ({ id, at_ms: Date.now() - id * 1000, first: "9", count: 2, status: "filled", filled_by: "snapshots", filled_after_ms: 5, packets: [id], packets_status: "kept" });
-    const event = (id) => ({ id, at_ms: Date.now(), kind: "gap", text: `2 lost from sequence number ${id}`, packet: id });
-    const ids = Array.from({ length: 64 }, (_, at) => at + 1);
-    const details = (name) => channel({ name, lines: ["a", "b"].map(line), gaps: ids.map(gap), events: ids.map(event), messages: Math.floor(performance.now()) });
-    const counters = { received: 9, delivered: 1, sent: 2, resent: 5, rejected: 0, refused: 0, garbled: 0, resend_requests: 1, duplicates: 0, logons: 2 };
-    const session = (name) => ({
-      name, begin_string: "FIX.4.4", sender_comp_id: "EXCHANGE", target_comp_id: name, qualifier: "", role: "acceptor", enabled: true, state: "logged_on", peer: null, is_ready: true,
-      next_sender: 3, next_target: 10, queued: 0, counters, received_per_second: Math.random(), sent_per_second: 2, refused_connections: {}, events: [], messages: [],
-    });
-    const sessionNames = Array.from({ length: sessions }, (_, at) => `client/${at}`);
-    const troubled = { channels: { "channel-5": { status: "silent", is_ready: false }, "channel-7": { recent_gaps: 3 }, "channel-9": { recent_failed_packets: 6 } }, sessions: { "client/9": { state: "disconnected", is_ready: false } } };
-    return {
-      channels: names.map((name) => ({ ...inShort(channel({ name, messages_per_second: 100 * Math.random() })), lines: [{ line: "a", status: "alive", lost_percent: 0.25 }, { line: "b", status: "silent", lost_percent: null }].slice(0, name === "channel-3" ? 2 : 1), ...troubled.channels[name] })),
-      sessions: sessionNames.map((name) => ({ ...session(name), ...troubled.sessions[name] })),
-      state: state({
-        channels: names.filter((name) => query.getAll("channel").includes(name)).map(details),
-        fix: { sessions: sessionNames.filter((name) => query.getAll("session").includes(name)).map(session), refused_connections: {} },
-      }),
-    };
-  };
-  const columns = (page, name) => page.locator(`[data-summary="${name}"] > *`).allTextContents();
 
   await test("many channels are a table whose rows open cards, which the address keeps", async () => {
     api.summary = manyOf(24, 0);
@@ -518,6 +541,42 @@ try {
     // A link to a packet of a process before.
     await page.evaluate(() => { location.hash = "#packets/feed/12345"; });
     await page.waitForSelector("text=no such path");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("a session outside its schedule is not a fault, and one that is not opened has a row", async () => {
+    const counters = { received: 0, delivered: 0, sent: 0, resent: 0, rejected: 0, refused: 0, garbled: 0, resend_requests: 0, duplicates: 0, logons: 0 };
+    const session = (name, enabled, of, in_schedule) => ({
+      name, begin_string: "FIX.4.2", sender_comp_id: "A", target_comp_id: name, qualifier: "", role: "acceptor", enabled, state: of, in_schedule, is_ready: !in_schedule, peer: null,
+      next_sender: 1, next_target: 1, queued: 0, counters, received_per_second: 0, sent_per_second: 0, refused_connections: {}, events: [], messages: [],
+    });
+    const wanted = [
+      [session("IN", true, "disconnected", true), "disconnected", "bad"],
+      [session("OUT", true, "disconnected", false), "outside its schedule", "idle"],
+      [session("STILL", true, "logged_on", false), "logged on, outside its schedule", "idle"],
+      [session("OFF", false, "disconnected", false), "disabled, outside its schedule", "idle"],
+      [session("DISABLED", false, "disconnected", true), "disabled", "warn"],
+    ];
+    const sessions = wanted.map(([of]) => of);
+    const reason = "store/FIX.4.2-A-BROKEN.journal: damaged from offset 24";
+    const shows = (details) => {
+      const fix = { sessions: details, unopened: [{ name: "FIX.4.2-A-BROKEN", text: reason }], refused_connections: {} };
+      api.summary = () => ({ channels: [], sessions, state: state({ channels: [], fix }) });
+    };
+    shows([]);
+    const page = await open("/#fix");
+    for (const [{ name }, words, level] of wanted) {
+      const tag = page.locator(`[data-summary=${name}] [data-summary-metric=state] .tag`);
+      await tag.waitFor();
+      assert.deepEqual([await tag.textContent(), await tag.getAttribute("class")], [words, `tag ${level}`]);
+    }
+    await page.waitForSelector(`[data-unopened="FIX.4.2-A-BROKEN"] >> text=${reason}`);
+    await page.waitForSelector('text="1 session not opened"');
+    shows(sessions.slice(1, 2));
+    await page.getByRole("button", { name: "OUT" }).click();
+    const pill = page.locator("[data-session=OUT] .pill");
+    await pill.waitFor();
+    assert.deepEqual([await pill.textContent(), await pill.getAttribute("class")], ["outside its schedule", "pill idle"]);
     assert.deepEqual(page.faults, []);
   });
 
@@ -661,7 +720,7 @@ try {
     await page.waitForFunction(() => document.querySelector("[data-latency=decode_time] .heat")?.values?.length === 300);
     const panel = page.locator("[data-latency=decode_time]");
     await panel.locator(".heat").hover({ position: { x: 300, y: 140 } });
-    await panel.getByText(/^\d\d:\d\d:\d\d.000, up to 100 ns: 7$/).waitFor();
+    await panel.getByText(/^\d\d:\d\d:\d\d.000 UTC, up to 100 ns: 7$/).waitFor();
     await panel.locator(".histogram").hover({ position: { x: 30, y: 80 } });
     await panel.getByText("up to 100 ns: 4,200").waitFor();
     assert.deepEqual(page.faults, []);
@@ -755,6 +814,9 @@ try {
     await page.waitForSelector('[data-process="feed-a"] >> text="feed: 2 books are stale; feed: line B is silent"');
     assert.deepEqual(await page.locator('[data-process="feed-a"] .tag').evaluateAll((tags) => tags.map((tag) => [tag.textContent, tag.className])), [["A 1.5 % lost", "tag warn"], ["B 1 of 2 silent", "tag bad"]]);
     assert.deepEqual(await page.locator('[data-process="feed-a"] .num').allTextContents(), ["6", "4", "10.0", "1.50 ms", "18"]);
+    assert.equal(await page.locator('[data-process="feed-a"] [data-process-metric="declared_gaps"]').getAttribute("title"), "");
+    api.processes = [{ ...up, channels: [{ ...feed, has_seq_nums: false, recent_gaps: 0, declared_gaps: 0 }] }, ...api.processes.slice(1)];
+    await page.waitForSelector('[data-process="feed-a"] [data-process-metric="declared_gaps"] >> text="not numbered"');
     const other = { ...feed, name: "other", lines: [line("b", "put_aside", 0)] };
     api.processes = [{ ...up, channels: [...up.channels, other] }, ...api.processes.slice(1)];
     await page.waitForSelector('[data-process="feed-a"] .tag >> text="B 1 of 3 silent, 1 of 3 put aside"');

@@ -6,14 +6,50 @@ import assert from "node:assert/strict";
 const PATIENCE_MS = 20_000;
 
 /**
- * In the page: compares every element with `data-metric` with the member of the state that it names, once page and API are at the same
- * version of the state. Returns how many were compared, and the differences.
+ * In the page: compares every element with `data-metric`, and every cell with `data-summary-metric`, with the member of the API that it
+ * names, once page and API are at the same version of the state. Returns how many were compared, and the differences.
  */
 async function compare(patience) {
   const { format, path } = await import("/assets/page.js");
   const process = new URLSearchParams(location.search).get("process");
   const base = process ? `/p/${encodeURIComponent(process)}` : "";
   const root = document.getElementById("view");
+  /** Channels whose packets have no sequence numbers. */
+  let unnumbered = new Set();
+
+  /** The state of a session in words: more than in the API. */
+  function standing({ enabled, state, in_schedule: isInSchedule }) {
+    const words = enabled ? { connected: "connected, not logged on" }[state] ?? format.words(state) : "disabled";
+    if (isInSchedule) return words;
+    return words === "disconnected" ? "outside its schedule" : `${words}, outside its schedule`;
+  }
+
+  /** The text of a cell in the table of all channels or sessions. */
+  function cellOf(of, name) {
+    const [member, letter] = name.split(".");
+    if (member === "state") return standing(of);
+    if (member === "lines") {
+      const line = of.lines.find(({ line }) => line === letter);
+      if (!line) return "–";
+      return format.words(line.status) + (line.lost_percent === null ? "" : `, ${line.lost_percent} % lost`);
+    }
+    if (member === "recent_gaps" && of.has_seq_nums === false) return "not numbered";
+    return written(name, of[member]);
+  }
+
+  /** The differences between the tables of all channels and sessions and the API. */
+  function tables(summary) {
+    const all = [...summary.channels, ...summary.sessions];
+    const cells = [...document.querySelectorAll("[data-summary] [data-summary-metric]")].filter((cell) => !cell.closest("[hidden]"));
+    const differences = cells.flatMap((cell) => {
+      const name = cell.closest("[data-summary]").dataset.summary;
+      const metric = cell.dataset.summaryMetric;
+      const of = all.find((of) => of.name === name);
+      const text = of && cellOf(of, metric);
+      return cell.textContent === text ? [] : [`${name} ${metric}: "${cell.textContent}" is shown, "${text}" it is`];
+    });
+    return { count: cells.length, differences };
+  }
 
   const member = (of, path) => path.split(".").reduce((value, name) => value?.[name], of);
   const sum = (value) => (value && typeof value === "object" ? Object.values(value).reduce((all, count) => all + count, 0) : value);
@@ -51,7 +87,9 @@ async function compare(patience) {
   function written(path, value, element) {
     const last = path.split(".").at(-1);
     if (typeof value === "string") return /^\d+$/.test(value) ? value : format.words(value);
-    if (value == null) return scope(element, "publisher") === undefined ? format.count(value) : "unknown yet";
+    const channel = element && scope(element, "channel");
+    if (["declared_gaps", "missing_seq_nums"].includes(path) && channel && unnumbered.has(channel)) return "–";
+    if (value == null) return element === undefined || scope(element, "publisher") === undefined ? format.count(value) : "unknown yet";
     if (last === "bytes_per_second") return `${format.bytes(value)}/s`;
     if (last.endsWith("_per_second")) return format.rate(value);
     if (last.endsWith("_ns")) return format.ns(value);
@@ -71,7 +109,9 @@ async function compare(patience) {
   const end = performance.now() + patience;
   while (performance.now() < end) {
     // The same data as the stream's at this version: ages grow from one to the next.
-    const { state } = await (await fetch(base + path().replace("/stream?", "/summary?"))).json();
+    const summary = await (await fetch(base + path().replace("/stream?", "/summary?"))).json();
+    const { state } = summary;
+    unnumbered = new Set(state.channels.filter(({ has_seq_nums: hasSeqNums }) => hasSeqNums === false).map(({ name }) => name));
     await at(state.version);
     // The page does not show every version.
     if (Number(root.dataset.version) !== state.version) continue;
@@ -82,12 +122,15 @@ async function compare(patience) {
       const text = written(path, value, element);
       const where = ["channel", "line", "gap", "session", "topic", "sent", "publisher"].map((name) => scope(element, name)).filter(Boolean).join(" ");
       if (value === undefined) return [`${where} ${path}: the API has no such member`];
-      // The state of a session has more words on the page than in the API.
-      if (path === "state") return element.textContent.startsWith(text) || element.textContent === "disabled" ? [] : [`${where}: ${element.textContent}, not ${text}`];
+      if (path === "state") {
+        const wanted = standing(state.fix.sessions.find(({ name }) => name === scope(element, "session")));
+        return element.textContent === wanted ? [] : [`${where}: ${element.textContent}, not ${wanted}`];
+      }
       const isRight = element.textContent === text && (element.dataset.value === undefined || value == null || element.dataset.value === String(value));
       return isRight ? [] : [`${where} ${path}: "${element.textContent}" (${element.dataset.value}) is shown, "${text}" (${value}) it is`];
     });
-    return { compared: elements.length, differences };
+    const ofTables = tables(summary);
+    return { compared: elements.length + ofTables.count, differences: [...differences, ...ofTables.differences] };
   }
   return { compared: 0, differences: ["page and API were never at the same version"] };
 }

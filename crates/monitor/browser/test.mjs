@@ -129,7 +129,7 @@ async function booksAreTrue(page) {
   assert.ok(watch.length >= 3);
   const { books, ladders } = await feed.get(`/api/v1/books?watch=${watch.join(",")}`);
   const list = await page.locator("tr[data-instrument]").evaluateAll((rows) => rows.map((row) => [...row.cells].map(({ textContent }) => textContent)));
-  const words = ({ status, stale_since_ms: since }) => status.replaceAll("_", " ") + (since ? `since ${new Date(since).toTimeString().slice(0, 8)}` : "");
+  const words = ({ status, stale_since_ms: since }) => status.replaceAll("_", " ") + (since ? `since ${new Date(since).toISOString().slice(11, 19)} UTC` : "");
   assert.deepEqual(list, books.map(({ name, bid, offer, ...of }) => [name, bid?.price ?? "–", offer?.price ?? "–", words(of)]));
   for (const { instrument, bids, offers, spread, trades } of ladders) {
     const book = page.locator(`[data-book="${instrument}"]`);
@@ -214,7 +214,7 @@ try {
   const cells = await page.locator("table.explain tbody tr").first().locator("td").allTextContents();
   assert.deepEqual(cells, answer.explanation.parts.find(({ kind }) => kind === "message").lines[0].cells);
   await shot(page, "monitor-packets");
-  await isAccessible(page, "Packets");
+  await isAccessible(page, "Packets with the details of one");
   done("Packets: a gap leads to the packets around it, explained byte by byte");
 
   await page.locator("#hold").check();
@@ -235,6 +235,7 @@ try {
 
   const dropped = await drop(page);
   await shot(page, "monitor-dropped");
+  await isAccessible(page, "Packets with an own packet and an error");
   done(`Packets: a capture and a template file are dropped, and ${dropped} bytes of its packet 3 are explained`);
 
   await page.keyboard.press("Escape");

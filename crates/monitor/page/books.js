@@ -2,7 +2,7 @@
 
 import { stream } from "./api.js";
 import { depth } from "./charts.js";
-import { className, h, keyed, table, text } from "./dom.js";
+import { className, h, keyed, table, text, timeCell } from "./dom.js";
 import * as format from "./format.js";
 
 const PAGE = 60;
@@ -20,7 +20,7 @@ function ladder(close) {
     const [offers, bids] = [h("tbody"), h("tbody")];
     const middle = h("tbody", {}, h("tr", { class: "spread" }, spread));
     const chart = h("canvas", { class: "depth", role: "img" });
-    const trades = table(["Trade", "#Price", "#Size", "By"]);
+    const trades = table(["Trade (UTC)", "#Price", "#Size", "By"]);
     const more = h("button", { class: "link", type: "button", click: () => {
       isLong = !isLong;
       element.update(last);
@@ -47,9 +47,9 @@ function ladder(close) {
       text(badge, isFresh ? "fresh" : `stale: ${format.words(book.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element, isFresh ? "panel book" : "panel book stale warn");
-      const reasons = [book.stale_since_ms && `stale since ${format.clock(book.stale_since_ms)}`, book.stale_text].filter(Boolean);
+      const reasons = [book.stale_since_ms && `stale since ${format.clock(book.stale_since_ms)} UTC`, book.stale_text].filter(Boolean);
       text(why, reasons.join(": "));
-      why.title = book.stale_since_ms ? new Date(book.stale_since_ms).toString() : "";
+      why.title = book.stale_since_ms ? format.date(book.stale_since_ms) : "";
       why.hidden = !reasons.length;
       text(spread, book.spread == null ? "no spread" : `spread ${book.spread}`);
       const largest = Math.max(1e-12, ...[...book.bids, ...book.offers].map((level) => Number(level.size)));
@@ -66,7 +66,7 @@ function ladder(close) {
       more.hidden = book.trades.length <= TRADES_SHOWN;
       text(more, isLong ? "fewer trades" : format.counted(book.trades.length - TRADES_SHOWN, "more trade"));
       keyed(trades.body, isLong ? book.trades : book.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) =>
-        h("tr", {}, h("td", { class: "mono" }, format.clock(trade.at_ms)),
+        h("tr", {}, timeCell(trade.at_ms),
           h("td", { class: "num mono" }, trade.price ?? "–"), h("td", { class: "num mono" }, trade.size ?? "–"),
           h("td", { class: trade.aggressor && `by-${trade.aggressor}` }, AGGRESSORS[trade.aggressor] ?? "–")));
     };
@@ -160,8 +160,8 @@ export function booksView(root, app, [wantedChannel] = []) {
       text(offer, book.offer?.price ?? "–");
       text(state, book.status === "fresh" ? "fresh" : format.words(book.status));
       className(state, book.status === "fresh" ? "tag good" : "tag bad");
-      text(since, book.stale_since_ms ? `since ${format.clock(book.stale_since_ms).slice(0, 8)}` : "");
-      since.title = book.stale_since_ms ? new Date(book.stale_since_ms).toString() : "";
+      text(since, book.stale_since_ms ? `since ${format.clock(book.stale_since_ms).slice(0, 8)} UTC` : "");
+      since.title = book.stale_since_ms ? format.date(book.stale_since_ms) : "";
     };
     return element;
   };

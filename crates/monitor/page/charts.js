@@ -153,7 +153,7 @@ export function heat(canvas, columns, labels, last) {
     const index = columns.length - Math.ceil((width - x) / wide);
     const row = low + Math.floor((height - y) / tall);
     const counted = columns[index]?.[row];
-    return counted === undefined ? "" : `${clock((last - (columns.length - 1 - index)) * 1000)}, ${bucket(labels, row)}: ${count(counted)}`;
+    return counted === undefined ? "" : `${clock((last - (columns.length - 1 - index)) * 1000)} UTC, ${bucket(labels, row)}: ${count(counted)}`;
   };
   columns.forEach((column, index) => {
     const x = width - (columns.length - index) * wide;

@@ -1,5 +1,7 @@
 // Elements are made once and changed in place, so that focus, selection and scroll stay where they are.
 
+import { clock, date } from "./format.js";
+
 /** Makes an element: `h("td", { class: "num" }, "5")`. Functions become listeners. */
 export function h(tag, properties, ...children) {
   const element = document.createElement(tag);
@@ -87,6 +89,9 @@ export function figure(kind, label, metric) {
   };
   return element;
 }
+
+/** A cell with a time of day; its title has the date too. */
+export const timeCell = (ms) => h("td", { class: "mono", title: date(ms) }, clock(ms));
 
 /** Names the columns of `heads` in the cells of a row: on a phone, a row of a table `reflow` is a card. */
 export function labelled(row, heads) {

@@ -1,7 +1,7 @@
 // The view of feeds: each channel with its lines, losses, books and times.
 
 import { ofHistory, spark } from "./charts.js";
-import { className, figure, h, keyed, labelled, table, text, updatedWhileSeen } from "./dom.js";
+import { className, figure, h, keyed, labelled, table, text, timeCell, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hourOfChannel } from "./hour.js";
 import { latency } from "./latency.js";
@@ -80,8 +80,8 @@ const FIGURES = [
   ["messages/s", "messages_per_second", (of) => of.messages_per_second, format.rate],
   ["messages", "messages", (of) => of.messages],
   ["packets in order", "delivered_packets", (of) => of.delivered_packets],
-  ["gaps", "declared_gaps", (of) => of.declared_gaps, format.count, "bad"],
-  ["numbers lost", "missing_seq_nums", (of) => of.missing_seq_nums, format.count, "bad"],
+  ["gaps", "declared_gaps", (of) => ofNumbers(of, of.declared_gaps), format.count, "bad"],
+  ["numbers lost", "missing_seq_nums", (of) => ofNumbers(of, of.missing_seq_nums), format.count, "bad"],
   ["failed packets", "failed_packets", (of) => of.failed_packets, format.count, "bad"],
   ["fresh books", "books.fresh", (of) => of.books.fresh],
   ["stale books", "books.stale", (of) => sum(of.books.stale), format.count, "warn"],
@@ -89,9 +89,14 @@ const FIGURES = [
   ["resets", "sequence_resets", (of) => of.sequence_resets],
 ];
 
+const UNNUMBERED = "The packets have no sequence numbers: losses are not known.";
+
+/** A count of sequence numbers or gaps; null in a channel whose packets have no numbers. */
+const ofNumbers = ({ has_seq_nums: hasSeqNums }, count) => (hasSeqNums === false ? null : count);
+
 const sum = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-const STALE_HEADS = ["Instrument", "Stale because", "Since"];
+const STALE_HEADS = ["Instrument", "Stale because", "Since (UTC)"];
 
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
@@ -151,7 +156,7 @@ function books() {
         const row = labelled(h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words), since), STALE_HEADS);
         row.update = (book) => {
           text(since, book.since_ms ? format.clock(book.since_ms) : "");
-          since.title = book.since_ms ? new Date(book.since_ms).toString() : "";
+          since.title = book.since_ms ? format.date(book.since_ms) : "";
           text(why, format.words(book.reason));
           text(words, book.text);
         };
@@ -167,7 +172,7 @@ const LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 
 const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
 
-const GAP_HEADS = ["Time", "#First number", "#Lost", "State", "Packets"];
+const GAP_HEADS = ["Time (UTC)", "#First number", "#Lost", "State", "Packets"];
 
 function gapRow(channel) {
   return (gap) => {
@@ -178,7 +183,7 @@ function gapRow(channel) {
     const row = labelled(h(
       "tr",
       { "data-gap": gap.id },
-      h("td", { class: "mono" }, format.clock(gap.at_ms)),
+      timeCell(gap.at_ms),
       h("td", { class: "num mono", "data-metric": "first" }, gap.first),
       h("td", { class: "num", "data-metric": "count" }, format.count(gap.count)),
       h("td", {}, state, " ", after),
@@ -199,7 +204,7 @@ function gapRow(channel) {
   };
 }
 
-const EVENT_HEADS = ["Time", "Kind", "What", "Packet"];
+const EVENT_HEADS = ["Time (UTC)", "Kind", "What", "Packet"];
 
 function events(channel) {
   const rows = table(EVENT_HEADS, { class: "reflow" });
@@ -225,7 +230,7 @@ function events(channel) {
       const row = labelled(h(
         "tr",
         { "data-event": event.id },
-        h("td", { class: "mono" }, format.clock(event.at_ms)),
+        timeCell(event.at_ms),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
         h("td", { class: "whole" }, event.text),
         h("td", {}, link, linkless),
@@ -241,8 +246,8 @@ function events(channel) {
 }
 
 /** What an empty list of gaps means. */
-function noGap({ lines, messages, next_seq_num: next }) {
-  if (messages > 0 && next == null) return "The packets have no sequence numbers: losses are not known.";
+function noGap({ lines, has_seq_nums: hasSeqNums }) {
+  if (hasSeqNums === false) return UNNUMBERED;
   const count = lines.filter(({ feed }) => feed === "incremental").length;
   return count > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
 }
@@ -252,6 +257,7 @@ function channel(app) {
     const badge = h("span", { class: "pill", "data-metric": "status" });
     const next = h("span", { "data-metric": "next_seq_num" });
     const note = h("span", { class: "quiet" }, "next number ", next);
+    const unnumbered = h("span", { class: "tag idle", title: UNNUMBERED, hidden: true }, "not numbered: losses are not known");
     const replacement = h("span", { class: "tag warn", hidden: true }, "new templates wait for a reset");
     const failure = h("p", { class: "error", role: "alert", hidden: true });
     const exportHistory = async () => {
@@ -267,7 +273,8 @@ function channel(app) {
       const element = figure("figure", label, metric);
       element.update = (state) => {
         const value = of(state);
-        element.set(write(value), value, value > 0 ? level : undefined);
+        element.set(write(value), value ?? undefined, value > 0 ? level : undefined);
+        element.title = value === null ? UNNUMBERED : "";
       };
       return element;
     });
@@ -282,6 +289,7 @@ function channel(app) {
     });
     const ofBooks = books();
     const ofEvents = events(state.name);
+    let latest = state;
     const times = [
       latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
       latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
@@ -297,6 +305,7 @@ function channel(app) {
         h("h2", {}, state.name),
         badge,
         note,
+        unnumbered,
         replacement,
         h("span", { class: "push" },
           h("button", { class: "link", type: "button", click: exportHistory }, "Export the last hour"),
@@ -307,11 +316,12 @@ function channel(app) {
       lines,
       h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
-      hourOfChannel(state.name),
+      hourOfChannel(state.name, () => latest.has_seq_nums !== false),
       h("div", { class: "columns times" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents),
     );
     updatedWhileSeen(element, (state, isNewSecond) => {
+      latest = state;
       const history = app.history(state.name);
       text(badge, format.words(state.status));
       const recent = app.channels.find(({ name }) => name === state.name);
@@ -320,9 +330,14 @@ function channel(app) {
       className(badge, isTroubled ? "pill warn" : pill(state.status));
       badge.title = isTroubled ? "Books are stale, or there were gaps or undecodable packets in the last minute" : "";
       text(next, state.next_seq_num ?? "–");
+      const isUnnumbered = state.has_seq_nums === false;
+      note.hidden = isUnnumbered;
+      unnumbered.hidden = !isUnnumbered;
+      time.hidden = isUnnumbered;
       replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));
-      keyed(lines, state.lines, (line) => `${line.feed}${line.line}`, line);
+      // A line has other counts once it is known whether its packets have numbers.
+      keyed(lines, state.lines, (of) => `${of.feed}${of.line}${of.arbitration ? " arbitrated" : ""}`, line);
       state.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history.seconds));
       keyed(gaps.body, state.gaps, (gap) => gap.id, gapRow(state.name));
       gaps.hidden = state.gaps.length === 0;
@@ -364,12 +379,15 @@ const cells = () => [
   lineCell("a"),
   lineCell("b"),
   cell("messages_per_second", (of) => format.rate(of.messages_per_second), true),
-  count("recent_gaps", "bad"),
+  cell("recent_gaps", ({ has_seq_nums: hasSeqNums, recent_gaps: gaps }) => {
+    if (hasSeqNums === false) return ["not numbered", "idle", UNNUMBERED];
+    return gaps > 0 ? [format.count(gaps), "bad"] : format.count(gaps);
+  }, true),
   count("recent_failed_packets", "bad"),
   count("stale_books", "warn"),
   cell("receive_delay_p99_ns", (of) => format.ns(of.receive_delay_p99_ns), true),
 ];
-const HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
+const HEADS = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler, last minute"];
 
 /** The view of feeds in `root`. */
 export function feedView(root, app) {

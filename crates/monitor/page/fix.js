@@ -2,7 +2,7 @@
 
 import { post, process } from "./api.js";
 import { colour, prepare } from "./charts.js";
-import { className, figure, h, keyed, table, text, updatedWhileSeen } from "./dom.js";
+import { className, figure, h, keyed, labelled, table, text, timeCell, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hour } from "./hour.js";
 import { cell, shown, summaryTable } from "./summary.js";
@@ -13,6 +13,14 @@ const ADMINISTRATION = process ? `admin-token/${process}` : "admin-token";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 const LEVELS = { logged_on: "good", connected: "warn", disconnected: "bad" };
+
+/** The state of a session in words, and its level: outside its schedule, a session is as it should be in any state. */
+function standing({ enabled, state, in_schedule: isInSchedule }) {
+  const words = enabled ? WORDS[state] : "disabled";
+  if (isInSchedule === false) return [state === "disconnected" && enabled ? "outside its schedule" : `${words}, outside its schedule`, "idle"];
+  return [words, enabled ? LEVELS[state] : "warn"];
+}
+
 const COUNTERS = [
   ["received", "received"],
   ["delivered", "delivered"],
@@ -86,13 +94,13 @@ function timeline() {
 const EVENT_LEVELS = { logon: "good", gap: "bad", end_schedule: "" };
 
 function eventRow({ at_ms, kind, text }) {
-  return h("tr", {}, h("td", { class: "mono" }, format.clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, format.words(kind))), h("td", {}, text));
+  return h("tr", {}, timeCell(at_ms), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, format.words(kind))), h("td", {}, text));
 }
 
-/** A SendingTime, which is in UTC, as a time of day like those of the events. */
+/** A SendingTime, which is in UTC, as a time of day like those of the events, with its date. */
 function sendingTime(time) {
   const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
-  return Number.isNaN(ms) ? time : format.clock(ms);
+  return Number.isNaN(ms) ? h("span", { class: "mono" }, time) : h("span", { class: "mono", title: format.date(ms) }, format.clock(ms));
 }
 
 /** What a session is called: several may have the same two parties. */
@@ -103,7 +111,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
   const rows = table(["#Tag", "Field", "Value"]);
   rows.body.append(...fields.map(([tag, field, value]) => h("tr", {}, h("td", { class: "num mono" }, tag), h("td", {}, field), h("td", { class: "mono" }, value))));
   return h("details", {}, h("summary", {},
-    h("span", { class: "mono" }, sendingTime(time)), " ", direction === "in" ? "← received" : "→ sent", " ",
+    sendingTime(time), " ", direction === "in" ? "← received" : "→ sent", " ",
     h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "resent")), rows);
 }
 
@@ -155,7 +163,7 @@ function card(app, session) {
   const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) =>
     Object.assign(figure("figure", label, `fix.${member}`), { member }));
   const line = timeline();
-  const events = table(["Time", "Kind", "What"]);
+  const events = table(["Time (UTC)", "Kind", "What"]);
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
   const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or 16 other sessions were active later.");
@@ -179,11 +187,12 @@ function card(app, session) {
     h("div", { class: "columns wide" },
       h("section", { class: "panel" }, h("h3", {}, "Events"), noEvents,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events)),
-      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)));
+      h("section", { class: "panel" }, h("h3", {}, "Last messages, by sending time (UTC)"), noMessages, held, messages)));
   updatedWhileSeen(element, (session) => {
     latest = session;
-    text(badge, session.enabled ? WORDS[session.state] : "disabled");
-    className(badge, `pill ${session.enabled ? LEVELS[session.state] : "warn"}`);
+    const [words, level] = standing(session);
+    text(badge, words);
+    className(badge, `pill ${level}`);
     text(peer, session.peer ?? "");
     for (const item of figures) {
       const value = session[item.member];
@@ -213,7 +222,7 @@ function card(app, session) {
 }
 
 const cells = () => [
-  cell("state", ({ enabled, state }) => (enabled ? [WORDS[state], LEVELS[state]] : ["disabled", "warn"])),
+  cell("state", standing),
   cell("next_sender", (of) => format.count(of.next_sender), true),
   cell("next_target", (of) => format.count(of.next_target), true),
   cell("queued", ({ queued }) => (queued > 0 ? [format.count(queued), "warn"] : format.count(queued)), true),
@@ -222,17 +231,40 @@ const cells = () => [
 ];
 const HEADS = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
 
+const UNOPENED_HEADS = ["Session", "State", "Reason"];
+
+/** The sessions of the settings file that cannot be opened. */
+function unopenedCard() {
+  const title = h("h2");
+  const rows = table(UNOPENED_HEADS, { class: "reflow" });
+  const element = h("section", { class: "card", hidden: true }, title, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sessions that are not opened" }, rows));
+  element.update = (unopened) => {
+    element.hidden = unopened.length === 0;
+    text(title, `${format.counted(unopened.length, "session")} not opened`);
+    keyed(rows.body, unopened, ({ name }) => name, ({ name }) => {
+      const reason = h("td", { class: "whole" });
+      const row = labelled(h("tr", { "data-unopened": name }, h("th", { scope: "row" }, name), h("td", { class: "state" }, h("span", { class: "tag bad" }, "not opened")), reason), UNOPENED_HEADS);
+      row.update = ({ text: why }) => text(reason, why);
+      return row;
+    });
+  };
+  return element;
+}
+
 /** The view of FIX sessions in `root`. */
 export function fixView(root, app) {
   const none = h("p", { class: "card empty" });
   const all = summaryTable(app, "sessions", HEADS, cells, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
   const list = h("div", { class: "stack" });
   const refused = h("p", { class: "quiet" });
-  root.replaceChildren(none, all, list, refused);
+  const unopened = unopenedCard();
+  root.replaceChildren(none, unopened, all, list, refused);
   return {
     update(state) {
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
-      none.hidden = app.sessions.length > 0;
+      const closed = state.fix?.unopened ?? [];
+      none.hidden = app.sessions.length + closed.length > 0;
+      unopened.update(closed);
       all.update(app.sessions);
       keyed(list, shown(app, app.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count]) => count > 0);

@@ -45,13 +45,11 @@ export function span(ms) {
   return hours < 48 ? `${(ms / 3_600_000).toFixed(1)} h` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** The time of day, to the millisecond. */
-export function clock(ms) {
-  const date = new Date(ms);
-  const two = (number) => String(number).padStart(2, "0");
-  const millis = String(date.getMilliseconds()).padStart(3, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
-}
+/** The time of day in UTC, as in the logs, FIX messages and captures: to the millisecond. */
+export const clock = (ms) => new Date(ms).toISOString().slice(11, 23);
+
+/** Date and time of day in UTC, with the name of the zone. */
+export const date = (ms) => `${new Date(ms).toISOString().slice(0, 10)} ${clock(ms)} UTC`;
 
 /** `no_snapshot` as `no snapshot`. */
 export const words = (label) => String(label).replaceAll("_", " ");

@@ -100,14 +100,18 @@ const OF_CHANNEL = [
   ["p99 from kernel to handler", "receive_delay.p99_ns", "sky", format.ns],
 ];
 
-/** The last hour of a channel, requested once it is opened. */
-export function hourOfChannel(channel) {
+/** Members of a second that count sequence numbers. */
+const OF_NUMBERS = ["lost.0", "lost.1", "missing"];
+
+/** The last hour of a channel, requested once it is opened. Charts of sequence numbers are left out while `hasSeqNums()` is false. */
+export function hourOfChannel(channel, hasSeqNums) {
   const charts = OF_CHANNEL.map(([label, member, hue, write = format.count]) => {
     const canvas = h("canvas", { class: "low", role: "img" });
     const words = h("p", { class: "quiet" });
     const path = member.split(".");
     return {
       element: h("div", {}, words, canvas),
+      isOfNumbers: OF_NUMBERS.includes(member),
       show(seconds, gaps) {
         const values = seconds.map((second) => path.reduce((of, name) => of[name], second));
         spark(canvas, values, hue);
@@ -124,10 +128,11 @@ export function hourOfChannel(channel) {
     failure, charts.map(({ element }) => element), note);
   const show = (seconds) => {
     failure.hidden = true;
+    for (const chart of charts) chart.element.hidden = chart.isOfNumbers && !hasSeqNums();
     if (!seconds.length) return text(note, "No second is complete yet.");
     const gaps = seconds.flatMap(({ missing }, at) => (missing > 0 ? [at] : []));
-    for (const chart of charts) chart.show(seconds, gaps);
-    text(note, `From ${format.clock(seconds[0].t * 1000)} to ${format.clock(seconds.at(-1).t * 1000)}, a point a second. ▼ ${format.counted(gaps.length, "second")} with gaps.`);
+    for (const chart of charts) if (!chart.element.hidden) chart.show(seconds, gaps);
+    text(note, `From ${format.date(seconds[0].t * 1000)} to ${format.date(seconds.at(-1).t * 1000)}, a point a second. ${hasSeqNums() ? `▼ ${format.counted(gaps.length, "second")} with gaps.` : "Without sequence numbers, losses are not known."}`);
   };
   const fail = (error) => {
     failure.hidden = false;

@@ -28,7 +28,7 @@ export function latency(title, name, buckets, hue) {
   const map = h("canvas", { class: "heat", role: "img" });
   /** What the chart above tells; at the pointer, of the place under it. */
   const read = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
-  const captions = { bars: "Since the start, heights are logarithmic", map: "" };
+  const captions = { bars: "Since the start of the process; heights are logarithmic", map: "" };
   const pointed = {};
   const write = (name) => text(read[name], pointed[name]?.() || captions[name]);
   for (const [name, canvas] of [["bars", bars], ["map", map]]) {
@@ -45,7 +45,7 @@ export function latency(title, name, buckets, hue) {
   const element = h(
     "section",
     { class: "panel", "data-latency": name },
-    h("div", { class: "head" }, h("h3", {}, title), h("span", { class: "push" }, source)),
+    h("div", { class: "head" }, h("h3", {}, title), h("small", { class: "quiet" }, "since the start of the process"), h("span", { class: "push" }, source)),
     h("dl", { class: "stats" }, quantiles, counted),
     bars,
     read.bars,

@@ -228,7 +228,7 @@ function ownPacket(show, channel) {
 export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
   const names = app.channels.map((channel) => channel.name);
   const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
-  const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
+  const list = table(["Time (UTC)", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
   const title = h("h2");
   const body = h("div", { class: "stack" });
   const detail = h("section", { class: "card", "aria-live": "polite" }, title, body);
@@ -242,7 +242,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
     try {
       const { packet, explanation } = await get(`/api/v1/packets/${id}?channel=${encodeURIComponent(chosen.channel)}`);
       const number = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
-      show(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${format.clock(packet.at_ms)}`, explanation);
+      show(`${number} of line ${packet.line.toUpperCase()} (${packet.feed}), ${format.date(packet.at_ms)}`, explanation);
       if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
     } catch (failure) {
       text(title, "Not to be explained");
@@ -282,7 +282,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
     if (hold.checked) return;
     keyed(list.body, packets, (packet) => `${channel} ${packet.id} ${packet.kind}`, (packet) =>
       h("tr", { "data-packet": packet.id, click: () => open(packet.id).then(() => isNarrow.matches && detail.scrollIntoView()) },
-        h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
+        h("td", { class: "mono", title: format.date(packet.at_ms) }, h("button", { class: "link mono", type: "button" }, format.clock(packet.at_ms))),
         h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
         h("td", { class: "num mono" }, packet.seq_num ?? "–"), h("td", { class: "num" }, packet.len),
         h("td", {}, WORD[packet.kind] && h("span", { class: `tag ${LEVEL[packet.kind]}`, title: packet.error ?? MEANING[packet.kind] }, WORD[packet.kind]))));

@@ -48,7 +48,7 @@ function lineTag() {
   return element;
 }
 
-const HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command"];
+const HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler, last minute", "FIX sessions", "#Gaps", "Channels", "Command"];
 
 function row({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
@@ -76,8 +76,12 @@ function row({ name }) {
     const sum = (member) => of.channels.reduce((sum, channel) => sum + channel[member], 0);
     const ofChannels = (cell, shown) => text(cell, of.channels.length ? shown() : "");
     ofChannels(rate, () => format.rate(sum("messages_per_second")));
-    ofChannels(recent, () => format.count(sum("recent_gaps")));
-    ofChannels(gaps, () => format.count(sum("declared_gaps")));
+    // Of channels without sequence numbers, losses are not known.
+    const unnumbered = of.channels.filter((channel) => channel.has_seq_nums === false);
+    for (const [cell, member] of [[recent, "recent_gaps"], [gaps, "declared_gaps"]]) {
+      ofChannels(cell, () => (unnumbered.length && unnumbered.length === of.channels.length ? "not numbered" : format.count(sum(member))));
+      cell.title = unnumbered.length ? `Without sequence numbers, so losses are not known: ${unnumbered.map((channel) => channel.name).join(", ")}` : "";
+    }
     ofChannels(stale, () => format.count(sum("stale_books")));
     ofChannels(p99, () => format.ns(Math.max(...of.channels.map((channel) => channel.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");

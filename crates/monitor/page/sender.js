@@ -39,7 +39,7 @@ export function senderCard() {
     h("div", { class: "head" }, h("h2", {}, "Packets sent")),
     lines,
     hour("Packets", "of=sent", "lines.packets", ({ lines: of }) => of.reduce((sum, { packets }) => sum + packets, 0), "packets", "tickwire-sent.csv"),
-    h("section", { class: "panel" }, h("h3", {}, "Late against the schedule"), h("dl", { class: "stats" }, late)));
+    h("section", { class: "panel" }, h("h3", {}, "Late against the schedule, since the start of the process"), h("dl", { class: "stats" }, late)));
   element.update = (sender) => {
     keyed(lines, sender.lines, (of) => of.line, line);
     for (const stat of late) stat.set(format.ns(sender.late[stat.member]), sender.late[stat.member]);

@@ -66,13 +66,14 @@ export function summaryTable(app, noun, heads, cells, isTroubled) {
   return element;
 }
 
-/** A cell with what `write(item)` returns: a text, or a text and the level of a tag. `member` names the member of the summary. */
+/** A cell with what `write(item)` returns: a text, or a text, the level of a tag and its title. `member` names the member of the summary. */
 export function cell(member, write, isNumber) {
   const tag = h("span", { class: "plain" });
   const element = h("td", { class: isNumber && "num", "data-summary-metric": member }, tag);
   element.update = (item) => {
-    const [words, level] = [write(item)].flat();
+    const [words, level, title = ""] = [write(item)].flat();
     text(tag, words);
+    tag.title = title;
     className(tag, level === undefined ? "plain" : `tag ${level}`);
   };
   return element;

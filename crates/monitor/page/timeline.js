@@ -2,7 +2,7 @@
 
 import { colour, ofHistory, prepare } from "./charts.js";
 import { h } from "./dom.js";
-import { clock, counted } from "./format.js";
+import { counted, date } from "./format.js";
 
 const ROWS = [
   ["A lost", "b"],
@@ -84,7 +84,7 @@ export function timeline(open) {
       context.fillText(`-${ago < 120 && every < 60 ? `${ago} s` : `${ago / 60} min`}`, x(nowMs - ago * 1000), height - 3);
     }
     const open_ = gaps.filter((gap) => gap.status !== "filled").length;
-    canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${counted(gaps.length, "gap")}, ${open_} open`);
+    canvas.setAttribute("aria-label", `Losses until ${date(nowMs)}: ${counted(gaps.length, "gap")}, ${open_} open`);
   };
   return element;
 }

@@ -433,6 +433,7 @@ impl Channel {
             status,
             is_silent,
             lines,
+            has_seq_nums: has_seq_nums(counts),
             next_seq_num: counts.next_seq_num.map(|number| number.to_string()),
             held_packets: counts.held,
             delivered_packets: counts.arbiter.delivered,
@@ -477,6 +478,7 @@ impl Channel {
                 is_ready: false,
                 lines: Vec::new(),
                 messages_per_second: 0.0,
+                has_seq_nums: None,
                 declared_gaps: 0,
                 recent_gaps: 0,
                 recent_failed_packets: 0,
@@ -505,6 +507,7 @@ impl Channel {
             status,
             lines: lines.iter().zip(&counts.lines).filter_map(line).collect(),
             messages_per_second: self.rates.per_second(|mark| mark.messages),
+            has_seq_nums: has_seq_nums(counts),
             declared_gaps: now.gaps,
             recent_gaps: now.gaps.saturating_sub(before.gaps),
             recent_failed_packets: now.failed.saturating_sub(before.failed),
@@ -557,6 +560,8 @@ impl Channel {
     /// Returns the status of the channel, and its lines.
     fn lines(&self, counts: &Counts, now_ns: u64) -> (&'static str, Vec<LineState>) {
         let is_stalled = now_ns.saturating_sub(counts.now_ns) > STALLED_NS;
+        // Without sequence numbers the arbiter counts nothing.
+        let is_arbitrated = has_seq_nums(counts) != Some(false);
         let line = |(index, line): (usize, &LineCounts)| {
             let (feed, name) = crate::line_names(line.socket.source);
             let age_ns = now_ns.saturating_sub(line.socket.last_packet_ns);
@@ -585,14 +590,16 @@ impl Channel {
                     .per_second(|mark| mark.bytes.get(index).copied().unwrap_or(0)),
                 dropped_packets: line.socket.dropped,
                 malformed_packets: line.input.malformed,
-                arbitration: line.arbitrated.map(|counters| Arbitration {
-                    first_packets: counters.first,
-                    duplicate_packets: counters.duplicate,
-                    late_packets: counters.late,
-                    unexpected_packets: counters.unexpected,
-                    out_of_order_packets: counters.out_of_order,
-                    differing_packets: counters.differing,
-                    lost_seq_nums: counters.lost,
+                arbitration: line.arbitrated.filter(|_| is_arbitrated).map(|counters| {
+                    Arbitration {
+                        first_packets: counters.first,
+                        duplicate_packets: counters.duplicate,
+                        late_packets: counters.late,
+                        unexpected_packets: counters.unexpected,
+                        out_of_order_packets: counters.out_of_order,
+                        differing_packets: counters.differing,
+                        lost_seq_nums: counters.lost,
+                    }
                 }),
             }
         };
@@ -682,6 +689,12 @@ impl Channel {
         let (_, reason) = counts.stale.iter().find(|(known, _)| known.index() == index)?;
         Some(reason.to_string())
     }
+}
+
+/// Returns true if packets have sequence numbers; `None` before the first message.
+fn has_seq_nums(counts: &Counts) -> Option<bool> {
+    let is_known = counts.next_seq_num.is_some() || counts.handler.messages.decoded > 0;
+    is_known.then_some(counts.next_seq_num.is_some())
 }
 
 /// Returns the number of stale books.
@@ -778,16 +791,8 @@ mod tests {
         })
     }
 
-    #[test]
-    fn the_reason_counts_stale_books() {
-        let reason = |stale| not_ready("feed", "live", stale);
-        assert_eq!(reason(0), None);
-        assert_eq!(reason(1).as_deref(), Some("feed: 1 book is stale"));
-        assert_eq!(reason(2).as_deref(), Some("feed: 2 books are stale"));
-    }
-
-    #[test]
-    fn losses_around_a_reset_are_left_out_as_its_numbers_are() {
+    /// Returns a channel without counts.
+    fn channel() -> Channel {
         let description = ChannelDescription {
             name: "feed".to_owned(),
             epoch_ns: 0,
@@ -797,8 +802,40 @@ mod tests {
             explaining: None,
         };
         let (_sender, receiver) = sync_channel(1);
-        let mut channel =
-            Channel::new(description, receiver, Arc::default(), Board::new().reader());
+        Channel::new(description, receiver, Arc::default(), Board::new().reader())
+    }
+
+    #[test]
+    fn the_reason_counts_stale_books() {
+        let reason = |stale| not_ready("feed", "live", stale);
+        assert_eq!(reason(0), None);
+        assert_eq!(reason(1).as_deref(), Some("feed: 1 book is stale"));
+        assert_eq!(reason(2).as_deref(), Some("feed: 2 books are stale"));
+    }
+
+    #[test]
+    fn without_sequence_numbers_losses_are_unknown_not_0() {
+        let mut channel = channel();
+        assert_eq!(channel.state(1).has_seq_nums, None);
+        channel.count(Box::new(Counts { next_seq_num: None, ..*counts(1, 0, [0, 0]) }));
+        assert_eq!(channel.state(1).has_seq_nums, None);
+        let mut unnumbered = counts(1, 0, [0, 0]);
+        unnumbered.next_seq_num = None;
+        unnumbered.handler.messages.decoded = 5;
+        channel.count(unnumbered);
+        let (state, summary) = (channel.state(1), channel.summary(1));
+        assert_eq!((state.has_seq_nums, summary.has_seq_nums), (Some(false), Some(false)));
+        assert!(state.lines.iter().all(|line| line.arbitration.is_none()));
+        assert!(summary.lines.iter().all(|line| line.lost_percent.is_none()));
+        channel.count(counts(6, 0, [0, 0]));
+        let state = channel.state(1);
+        assert_eq!(state.has_seq_nums, Some(true));
+        assert!(state.lines.iter().all(|line| line.arbitration.is_some()));
+    }
+
+    #[test]
+    fn losses_around_a_reset_are_left_out_as_its_numbers_are() {
+        let mut channel = channel();
         channel.count(counts(1, 0, [0, 0]));
         channel.count(counts(101, 0, [0, 1]));
         channel.count(counts(11, 1, [0, 51]));

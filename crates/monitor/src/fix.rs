@@ -29,10 +29,14 @@ fn unopened(session: &Value) -> String {
     format!("{name}: not opened: {}", session["text"].as_str().unwrap_or_default())
 }
 
-/// Returns the reason why a session that should be logged on is not ready. A panel that knows no schedules has sessions that are
-/// always open.
+/// Returns true if the schedule of a session is open. A panel that knows no schedules has sessions that are always open.
+pub(crate) fn is_in_schedule(session: &Value) -> bool {
+    session["in_schedule"] != false
+}
+
+/// Returns the reason why a session that should be logged on is not ready.
 pub(crate) fn fault(session: &Value) -> Option<String> {
-    if session["in_schedule"] == false {
+    if !is_in_schedule(session) {
         return None;
     }
     let name = session["name"].as_str().unwrap_or("FIX session");

@@ -61,6 +61,9 @@ pub struct ChannelState {
     pub silent_after_ms: u64,
     /// The lines, each with its socket.
     pub lines: Vec<LineState>,
+    /// True if packets have sequence numbers. If false, losses are not known: there are no gaps, and counts of numbers are 0. `null`
+    /// before the first message.
+    pub has_seq_nums: Option<bool>,
     /// The next sequence number to deliver.
     pub next_seq_num: Option<String>,
     /// Packets held back until earlier ones arrive.
@@ -128,7 +131,7 @@ pub struct LineState {
     pub dropped_packets: u64,
     /// Packets with invalid framing.
     pub malformed_packets: u64,
-    /// Counts of the arbiter; `null` for a line that is not arbitrated.
+    /// Counts of the arbiter; `null` for a line that is not arbitrated, such as one without sequence numbers.
     pub arbitration: Option<Arbitration>,
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct ChannelSummary {
     /// The lines of the incremental feed.
     pub(crate) lines: Vec<LineSummary>,
     pub(crate) messages_per_second: f64,
+    /// True if packets have sequence numbers. If false, losses are not known. `null` before the first message.
+    pub(crate) has_seq_nums: Option<bool>,
     /// Gaps declared.
     pub(crate) declared_gaps: u64,
     /// Gaps declared recently.
@@ -105,6 +107,7 @@ pub(crate) struct SessionSummary {
     name: Value,
     state: Value,
     enabled: Value,
+    in_schedule: bool,
     is_ready: bool,
     next_sender: Value,
     next_target: Value,
@@ -119,6 +122,7 @@ impl SessionSummary {
             name: session["name"].clone(),
             state: session["state"].clone(),
             enabled: session["enabled"].clone(),
+            in_schedule: fix::is_in_schedule(session),
             is_ready: fix::fault(session).is_none(),
             next_sender: session["next_sender"].clone(),
             next_target: session["next_target"].clone(),

@@ -5,6 +5,52 @@ var __export = (target, all) => {
     __defProp(target, name, { get: all[name], enumerable: true });
 };
 
+// format.js
+var format_exports = {};
+__export(format_exports, {
+  bytes: () => bytes,
+  clock: () => clock,
+  count: () => count,
+  counted: () => counted,
+  date: () => date,
+  ns: () => ns,
+  percent: () => percent,
+  rate: () => rate,
+  span: () => span,
+  words: () => words
+});
+function written(number, digits) {
+  const [whole, fraction] = number.toFixed(digits).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction ? `${grouped}.${fraction}` : grouped;
+}
+var count = (number) => number == null ? "–" : written(number, 0);
+var counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+var rate = (number) => number == null ? "–" : written(number, number < 100 ? 1 : 0);
+var percent = (number) => `${written(number, 1)} %`;
+function scaled(value, units, base2) {
+  let at = 0;
+  while (value >= base2 && at < units.length - 1) {
+    value /= base2;
+    at += 1;
+  }
+  const digits = value >= 100 || at === 0 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[at]}`;
+}
+var ns = (value) => value ? scaled(value, ["ns", "µs", "ms", "s"], 1e3) : "–";
+var bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1e3);
+function span(ms) {
+  if (ms == null) return "–";
+  if (ms < 1e3) return `${Math.round(ms)} ms`;
+  if (ms < 12e4) return `${(ms / 1e3).toFixed(1)} s`;
+  if (ms < 72e5) return `${Math.round(ms / 6e4)} min`;
+  const hours = Math.floor(ms / 36e5);
+  return hours < 48 ? `${(ms / 36e5).toFixed(1)} h` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+var clock = (ms) => new Date(ms).toISOString().slice(11, 23);
+var date = (ms) => `${new Date(ms).toISOString().slice(0, 10)} ${clock(ms)} UTC`;
+var words = (label) => String(label).replaceAll("_", " ");
+
 // dom.js
 function h(tag, properties, ...children) {
   const element2 = document.createElement(tag);
@@ -71,6 +117,7 @@ function figure(kind, label, metric) {
   };
   return element2;
 }
+var timeCell = (ms) => h("td", { class: "mono", title: date(ms) }, clock(ms));
 function labelled(row3, heads2) {
   [...row3.children].forEach((cell2, at) => {
     cell2.dataset.label = heads2[at].replace(/^#/, "");
@@ -283,55 +330,6 @@ function stream(path2, take2, tell2) {
   return end;
 }
 
-// format.js
-var format_exports = {};
-__export(format_exports, {
-  bytes: () => bytes,
-  clock: () => clock,
-  count: () => count,
-  counted: () => counted,
-  ns: () => ns,
-  percent: () => percent,
-  rate: () => rate,
-  span: () => span,
-  words: () => words
-});
-function written(number, digits) {
-  const [whole, fraction] = number.toFixed(digits).split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return fraction ? `${grouped}.${fraction}` : grouped;
-}
-var count = (number) => number == null ? "–" : written(number, 0);
-var counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-var rate = (number) => number == null ? "–" : written(number, number < 100 ? 1 : 0);
-var percent = (number) => `${written(number, 1)} %`;
-function scaled(value, units, base2) {
-  let at = 0;
-  while (value >= base2 && at < units.length - 1) {
-    value /= base2;
-    at += 1;
-  }
-  const digits = value >= 100 || at === 0 ? 0 : value >= 10 ? 1 : 2;
-  return `${value.toFixed(digits)} ${units[at]}`;
-}
-var ns = (value) => value ? scaled(value, ["ns", "µs", "ms", "s"], 1e3) : "–";
-var bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1e3);
-function span(ms) {
-  if (ms == null) return "–";
-  if (ms < 1e3) return `${Math.round(ms)} ms`;
-  if (ms < 12e4) return `${(ms / 1e3).toFixed(1)} s`;
-  if (ms < 72e5) return `${Math.round(ms / 6e4)} min`;
-  const hours = Math.floor(ms / 36e5);
-  return hours < 48 ? `${(ms / 36e5).toFixed(1)} h` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-function clock(ms) {
-  const date = new Date(ms);
-  const two = (number) => String(number).padStart(2, "0");
-  const millis = String(date.getMilliseconds()).padStart(3, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
-}
-var words = (label) => String(label).replaceAll("_", " ");
-
 // charts.js
 var styles = () => getComputedStyle(document.documentElement);
 var colour = (name) => styles().getPropertyValue(`--${name}`).trim();
@@ -470,7 +468,7 @@ function heat(canvas, columns, labels, last) {
     const index = columns.length - Math.ceil((width - x) / wide);
     const row3 = low + Math.floor((height - y) / tall);
     const counted2 = columns[index]?.[row3];
-    return counted2 === void 0 ? "" : `${clock((last - (columns.length - 1 - index)) * 1e3)}, ${bucket(labels, row3)}: ${count(counted2)}`;
+    return counted2 === void 0 ? "" : `${clock((last - (columns.length - 1 - index)) * 1e3)} UTC, ${bucket(labels, row3)}: ${count(counted2)}`;
   };
   columns.forEach((column, index) => {
     const x = width - (columns.length - index) * wide;
@@ -544,7 +542,7 @@ function ladder(close) {
     const [offers, bids] = [h("tbody"), h("tbody")];
     const middle = h("tbody", {}, h("tr", { class: "spread" }, spread));
     const chart = h("canvas", { class: "depth", role: "img" });
-    const trades = table(["Trade", "#Price", "#Size", "By"]);
+    const trades = table(["Trade (UTC)", "#Price", "#Size", "By"]);
     const more = h("button", { class: "link", type: "button", click: () => {
       isLong = !isLong;
       element2.update(last);
@@ -580,9 +578,9 @@ function ladder(close) {
       text(badge, isFresh ? "fresh" : `stale: ${words(book2.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");
       className(element2, isFresh ? "panel book" : "panel book stale warn");
-      const reasons = [book2.stale_since_ms && `stale since ${clock(book2.stale_since_ms)}`, book2.stale_text].filter(Boolean);
+      const reasons = [book2.stale_since_ms && `stale since ${clock(book2.stale_since_ms)} UTC`, book2.stale_text].filter(Boolean);
       text(why, reasons.join(": "));
-      why.title = book2.stale_since_ms ? new Date(book2.stale_since_ms).toString() : "";
+      why.title = book2.stale_since_ms ? date(book2.stale_since_ms) : "";
       why.hidden = !reasons.length;
       text(spread, book2.spread == null ? "no spread" : `spread ${book2.spread}`);
       const largest = Math.max(1e-12, ...[...book2.bids, ...book2.offers].map((level) => Number(level.size)));
@@ -601,7 +599,7 @@ function ladder(close) {
       keyed(trades.body, isLong ? book2.trades : book2.trades.slice(0, TRADES_SHOWN), (trade) => trade.id, (trade) => h(
         "tr",
         {},
-        h("td", { class: "mono" }, clock(trade.at_ms)),
+        timeCell(trade.at_ms),
         h("td", { class: "num mono" }, trade.price ?? "–"),
         h("td", { class: "num mono" }, trade.size ?? "–"),
         h("td", { class: trade.aggressor && `by-${trade.aggressor}` }, AGGRESSORS[trade.aggressor] ?? "–")
@@ -729,8 +727,8 @@ function booksView(root2, app2, [wantedChannel] = []) {
       text(offer, book2.offer?.price ?? "–");
       text(state, book2.status === "fresh" ? "fresh" : words(book2.status));
       className(state, book2.status === "fresh" ? "tag good" : "tag bad");
-      text(since, book2.stale_since_ms ? `since ${clock(book2.stale_since_ms).slice(0, 8)}` : "");
-      since.title = book2.stale_since_ms ? new Date(book2.stale_since_ms).toString() : "";
+      text(since, book2.stale_since_ms ? `since ${clock(book2.stale_since_ms).slice(0, 8)} UTC` : "");
+      since.title = book2.stale_since_ms ? date(book2.stale_since_ms) : "";
     };
     return element2;
   };
@@ -823,13 +821,15 @@ var OF_CHANNEL = [
   ["stale books", "stale", "warn"],
   ["p99 from kernel to handler", "receive_delay.p99_ns", "sky", ns]
 ];
-function hourOfChannel(channel2) {
+var OF_NUMBERS = ["lost.0", "lost.1", "missing"];
+function hourOfChannel(channel2, hasSeqNums) {
   const charts = OF_CHANNEL.map(([label, member, hue, write = count]) => {
     const canvas = h("canvas", { class: "low", role: "img" });
     const words2 = h("p", { class: "quiet" });
     const path2 = member.split(".");
     return {
       element: h("div", {}, words2, canvas),
+      isOfNumbers: OF_NUMBERS.includes(member),
       show(seconds, gaps) {
         const values = seconds.map((second) => path2.reduce((of, name) => of[name], second));
         spark(canvas, values, hue);
@@ -852,10 +852,11 @@ function hourOfChannel(channel2) {
   );
   const show2 = (seconds) => {
     failure.hidden = true;
+    for (const chart of charts) chart.element.hidden = chart.isOfNumbers && !hasSeqNums();
     if (!seconds.length) return text(note, "No second is complete yet.");
     const gaps = seconds.flatMap(({ missing }, at) => missing > 0 ? [at] : []);
-    for (const chart of charts) chart.show(seconds, gaps);
-    text(note, `From ${clock(seconds[0].t * 1e3)} to ${clock(seconds.at(-1).t * 1e3)}, a point a second. ▼ ${counted(gaps.length, "second")} with gaps.`);
+    for (const chart of charts) if (!chart.element.hidden) chart.show(seconds, gaps);
+    text(note, `From ${date(seconds[0].t * 1e3)} to ${date(seconds.at(-1).t * 1e3)}, a point a second. ${hasSeqNums() ? `▼ ${counted(gaps.length, "second")} with gaps.` : "Without sequence numbers, losses are not known."}`);
   };
   const fail = (error) => {
     failure.hidden = false;
@@ -908,7 +909,7 @@ function lineTag() {
   };
   return element2;
 }
-var HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler", "FIX sessions", "#Gaps", "Channels", "Command"];
+var HEADS = ["Process", "State", "Lines", "#Gaps, last minute", "#Stale books", "#Messages/s", "#p99 to handler, last minute", "FIX sessions", "#Gaps", "Channels", "Command"];
 function row2({ name }) {
   const numbers = ["recent_gaps", "stale_books", "messages_per_second", "receive_delay_p99_ns"].map((member) => h("td", { class: "num", "data-process-metric": member }));
   const [recent, stale, rate2, p99] = numbers;
@@ -935,8 +936,11 @@ function row2({ name }) {
     const sum2 = (member) => of.channels.reduce((sum3, channel2) => sum3 + channel2[member], 0);
     const ofChannels = (cell2, shown3) => text(cell2, of.channels.length ? shown3() : "");
     ofChannels(rate2, () => rate(sum2("messages_per_second")));
-    ofChannels(recent, () => count(sum2("recent_gaps")));
-    ofChannels(gaps, () => count(sum2("declared_gaps")));
+    const unnumbered = of.channels.filter((channel2) => channel2.has_seq_nums === false);
+    for (const [cell2, member] of [[recent, "recent_gaps"], [gaps, "declared_gaps"]]) {
+      ofChannels(cell2, () => unnumbered.length && unnumbered.length === of.channels.length ? "not numbered" : count(sum2(member)));
+      cell2.title = unnumbered.length ? `Without sequence numbers, so losses are not known: ${unnumbered.map((channel2) => channel2.name).join(", ")}` : "";
+    }
     ofChannels(stale, () => count(sum2("stale_books")));
     ofChannels(p99, () => ns(Math.max(...of.channels.map((channel2) => channel2.receive_delay_p99_ns))));
     text(sessions, of.sessions ? `${of.logged_on} of ${of.sessions} logged on` : "");
@@ -1147,7 +1151,7 @@ function latency(title2, name, buckets, hue) {
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
   const read2 = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
-  const captions = { bars: "Since the start, heights are logarithmic", map: "" };
+  const captions = { bars: "Since the start of the process; heights are logarithmic", map: "" };
   const pointed = {};
   const write = (name2) => text(read2[name2], pointed[name2]?.() || captions[name2]);
   for (const [name2, canvas] of [["bars", bars], ["map", map]]) {
@@ -1164,7 +1168,7 @@ function latency(title2, name, buckets, hue) {
   const element2 = h(
     "section",
     { class: "panel", "data-latency": name },
-    h("div", { class: "head" }, h("h3", {}, title2), h("span", { class: "push" }, source2)),
+    h("div", { class: "head" }, h("h3", {}, title2), h("small", { class: "quiet" }, "since the start of the process"), h("span", { class: "push" }, source2)),
     h("dl", { class: "stats" }, quantiles, counted2),
     bars,
     read2.bars,
@@ -1240,7 +1244,7 @@ function senderCard() {
     h("div", { class: "head" }, h("h2", {}, "Packets sent")),
     lines,
     hour("Packets", "of=sent", "lines.packets", ({ lines: of }) => of.reduce((sum2, { packets }) => sum2 + packets, 0), "packets", "tickwire-sent.csv"),
-    h("section", { class: "panel" }, h("h3", {}, "Late against the schedule"), h("dl", { class: "stats" }, late))
+    h("section", { class: "panel" }, h("h3", {}, "Late against the schedule, since the start of the process"), h("dl", { class: "stats" }, late))
   );
   element2.update = (sender) => {
     keyed(lines, sender.lines, (of) => of.line, line);
@@ -1313,8 +1317,9 @@ function cell(member, write, isNumber) {
   const tag = h("span", { class: "plain" });
   const element2 = h("td", { class: isNumber && "num", "data-summary-metric": member }, tag);
   element2.update = (item) => {
-    const [words2, level] = [write(item)].flat();
+    const [words2, level, title2 = ""] = [write(item)].flat();
     text(tag, words2);
+    tag.title = title2;
     className(tag, level === void 0 ? "plain" : `tag ${level}`);
   };
   return element2;
@@ -1398,7 +1403,7 @@ function timeline(open2) {
       context.fillText(`-${ago < 120 && every < 60 ? `${ago} s` : `${ago / 60} min`}`, x(nowMs - ago * 1e3), height - 3);
     }
     const open_ = gaps.filter((gap) => gap.status !== "filled").length;
-    canvas.setAttribute("aria-label", `Losses until ${clock(nowMs)}: ${counted(gaps.length, "gap")}, ${open_} open`);
+    canvas.setAttribute("aria-label", `Losses until ${date(nowMs)}: ${counted(gaps.length, "gap")}, ${open_} open`);
   };
   return element2;
 }
@@ -1501,16 +1506,18 @@ var FIGURES = [
   ["messages/s", "messages_per_second", (of) => of.messages_per_second, rate],
   ["messages", "messages", (of) => of.messages],
   ["packets in order", "delivered_packets", (of) => of.delivered_packets],
-  ["gaps", "declared_gaps", (of) => of.declared_gaps, count, "bad"],
-  ["numbers lost", "missing_seq_nums", (of) => of.missing_seq_nums, count, "bad"],
+  ["gaps", "declared_gaps", (of) => ofNumbers(of, of.declared_gaps), count, "bad"],
+  ["numbers lost", "missing_seq_nums", (of) => ofNumbers(of, of.missing_seq_nums), count, "bad"],
   ["failed packets", "failed_packets", (of) => of.failed_packets, count, "bad"],
   ["fresh books", "books.fresh", (of) => of.books.fresh],
   ["stale books", "books.stale", (of) => sum(of.books.stale), count, "warn"],
   ["waiting packets", "held_packets", (of) => of.held_packets],
   ["resets", "sequence_resets", (of) => of.sequence_resets]
 ];
+var UNNUMBERED = "The packets have no sequence numbers: losses are not known.";
+var ofNumbers = ({ has_seq_nums: hasSeqNums }, count3) => hasSeqNums === false ? null : count3;
 var sum = (counts) => Object.values(counts).reduce((sum2, count3) => sum2 + count3, 0);
-var STALE_HEADS = ["Instrument", "Stale because", "Since"];
+var STALE_HEADS = ["Instrument", "Stale because", "Since (UTC)"];
 function books() {
   const bar = h("div", { class: "stacked", role: "img" });
   const stale = table(STALE_HEADS, { class: "reflow" });
@@ -1569,7 +1576,7 @@ function books() {
         const row3 = labelled(h("tr", { "data-stale": book.instrument }, h("td", {}, book.name), h("td", {}, why, " ", words2), since), STALE_HEADS);
         row3.update = (book2) => {
           text(since, book2.since_ms ? clock(book2.since_ms) : "");
-          since.title = book2.since_ms ? new Date(book2.since_ms).toString() : "";
+          since.title = book2.since_ms ? date(book2.since_ms) : "";
           text(why, words(book2.reason));
           text(words2, book2.text);
         };
@@ -1581,7 +1588,7 @@ function books() {
 }
 var LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 var HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
-var GAP_HEADS = ["Time", "#First number", "#Lost", "State", "Packets"];
+var GAP_HEADS = ["Time (UTC)", "#First number", "#Lost", "State", "Packets"];
 function gapRow(channel2) {
   return (gap) => {
     const state = h("span", { class: "tag" });
@@ -1591,7 +1598,7 @@ function gapRow(channel2) {
     const row3 = labelled(h(
       "tr",
       { "data-gap": gap.id },
-      h("td", { class: "mono" }, clock(gap.at_ms)),
+      timeCell(gap.at_ms),
       h("td", { class: "num mono", "data-metric": "first" }, gap.first),
       h("td", { class: "num", "data-metric": "count" }, count(gap.count)),
       h("td", {}, state, " ", after),
@@ -1614,7 +1621,7 @@ function gapRow(channel2) {
     return row3;
   };
 }
-var EVENT_HEADS = ["Time", "Kind", "What", "Packet"];
+var EVENT_HEADS = ["Time (UTC)", "Kind", "What", "Packet"];
 function events(channel2) {
   const rows = table(EVENT_HEADS, { class: "reflow" });
   const dropped = h("p", { class: "quiet" });
@@ -1639,7 +1646,7 @@ function events(channel2) {
       const row3 = labelled(h(
         "tr",
         { "data-event": event.id },
-        h("td", { class: "mono" }, clock(event.at_ms)),
+        timeCell(event.at_ms),
         h("td", {}, h("span", { class: `tag ${LEVEL[event.kind] ?? ""}` }, event.kind)),
         h("td", { class: "whole" }, event.text),
         h("td", {}, link2, linkless)
@@ -1653,8 +1660,8 @@ function events(channel2) {
   };
   return element2;
 }
-function noGap({ lines, messages, next_seq_num: next }) {
-  if (messages > 0 && next == null) return "The packets have no sequence numbers: losses are not known.";
+function noGap({ lines, has_seq_nums: hasSeqNums }) {
+  if (hasSeqNums === false) return UNNUMBERED;
   const count3 = lines.filter(({ feed }) => feed === "incremental").length;
   return count3 > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
 }
@@ -1663,6 +1670,7 @@ function channel(app2) {
     const badge = h("span", { class: "pill", "data-metric": "status" });
     const next = h("span", { "data-metric": "next_seq_num" });
     const note = h("span", { class: "quiet" }, "next number ", next);
+    const unnumbered = h("span", { class: "tag idle", title: UNNUMBERED, hidden: true }, "not numbered: losses are not known");
     const replacement = h("span", { class: "tag warn", hidden: true }, "new templates wait for a reset");
     const failure = h("p", { class: "error", role: "alert", hidden: true });
     const exportHistory = async () => {
@@ -1678,7 +1686,8 @@ function channel(app2) {
       const element3 = figure("figure", label, metric);
       element3.update = (state2) => {
         const value = of(state2);
-        element3.set(write(value), value, value > 0 ? level : void 0);
+        element3.set(write(value), value ?? void 0, value > 0 ? level : void 0);
+        element3.title = value === null ? UNNUMBERED : "";
       };
       return element3;
     });
@@ -1693,6 +1702,7 @@ function channel(app2) {
     });
     const ofBooks = books();
     const ofEvents = events(state.name);
+    let latest = state;
     const times = [
       latency("Kernel to handler", "receive_delay", "receive_buckets", "sky"),
       latency("Decoding a message", "decode_time", "decode_buckets", "purple"),
@@ -1708,6 +1718,7 @@ function channel(app2) {
         h("h2", {}, state.name),
         badge,
         note,
+        unnumbered,
         replacement,
         h(
           "span",
@@ -1727,11 +1738,12 @@ function channel(app2) {
         some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)
       ),
-      hourOfChannel(state.name),
+      hourOfChannel(state.name, () => latest.has_seq_nums !== false),
       h("div", { class: "columns times" }, times),
       h("div", { class: "columns wide" }, ofBooks, ofEvents)
     );
     updatedWhileSeen(element2, (state2, isNewSecond) => {
+      latest = state2;
       const history2 = app2.history(state2.name);
       text(badge, words(state2.status));
       const recent = app2.channels.find(({ name }) => name === state2.name);
@@ -1740,9 +1752,13 @@ function channel(app2) {
       className(badge, isTroubled2 ? "pill warn" : pill(state2.status));
       badge.title = isTroubled2 ? "Books are stale, or there were gaps or undecodable packets in the last minute" : "";
       text(next, state2.next_seq_num ?? "–");
+      const isUnnumbered = state2.has_seq_nums === false;
+      note.hidden = isUnnumbered;
+      unnumbered.hidden = !isUnnumbered;
+      time.hidden = isUnnumbered;
       replacement.hidden = !state2.is_replacement_waiting;
       figures.forEach((item) => item.update(state2));
-      keyed(lines, state2.lines, (line3) => `${line3.feed}${line3.line}`, line2);
+      keyed(lines, state2.lines, (of) => `${of.feed}${of.line}${of.arbitration ? " arbitrated" : ""}`, line2);
       state2.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history2.seconds));
       keyed(gaps.body, state2.gaps, (gap) => gap.id, gapRow(state2.name));
       gaps.hidden = state2.gaps.length === 0;
@@ -1775,12 +1791,15 @@ var cells = () => [
   lineCell("a"),
   lineCell("b"),
   cell("messages_per_second", (of) => rate(of.messages_per_second), true),
-  count2("recent_gaps", "bad"),
+  cell("recent_gaps", ({ has_seq_nums: hasSeqNums, recent_gaps: gaps }) => {
+    if (hasSeqNums === false) return ["not numbered", "idle", UNNUMBERED];
+    return gaps > 0 ? [count(gaps), "bad"] : count(gaps);
+  }, true),
   count2("recent_failed_packets", "bad"),
   count2("stale_books", "warn"),
   cell("receive_delay_p99_ns", (of) => ns(of.receive_delay_p99_ns), true)
 ];
-var HEADS2 = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler"];
+var HEADS2 = ["Channel", "State", "Line A", "Line B", "#Messages/s", "#Gaps in the last minute", "#Undecodable packets in the last minute", "#Stale books", "#p99 kernel to handler, last minute"];
 function feedView(root2, app2) {
   const none = h("p", { class: "card empty" }, "This process receives no feed.");
   const all = summaryTable(app2, "channels", HEADS2, cells, isTroubled);
@@ -1805,6 +1824,11 @@ function feedView(root2, app2) {
 var ADMINISTRATION = process ? `admin-token/${process}` : "admin-token";
 var WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 var LEVELS4 = { logged_on: "good", connected: "warn", disconnected: "bad" };
+function standing({ enabled, state, in_schedule: isInSchedule }) {
+  const words2 = enabled ? WORDS[state] : "disabled";
+  if (isInSchedule === false) return [state === "disconnected" && enabled ? "outside its schedule" : `${words2}, outside its schedule`, "idle"];
+  return [words2, enabled ? LEVELS4[state] : "warn"];
+}
 var COUNTERS = [
   ["received", "received"],
   ["delivered", "delivered"],
@@ -1876,11 +1900,11 @@ function timeline2() {
 }
 var EVENT_LEVELS = { logon: "good", gap: "bad", end_schedule: "" };
 function eventRow({ at_ms, kind, text: text2 }) {
-  return h("tr", {}, h("td", { class: "mono" }, clock(at_ms)), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, words(kind))), h("td", {}, text2));
+  return h("tr", {}, timeCell(at_ms), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, words(kind))), h("td", {}, text2));
 }
 function sendingTime(time) {
   const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
-  return Number.isNaN(ms) ? time : clock(ms);
+  return Number.isNaN(ms) ? h("span", { class: "mono" }, time) : h("span", { class: "mono", title: date(ms) }, clock(ms));
 }
 var title = ({ sender_comp_id: sender, target_comp_id: target, qualifier }) => `${sender} → ${target}${qualifier ? ` ${qualifier}` : ""}`;
 function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fields }) {
@@ -1889,7 +1913,7 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
   return h("details", {}, h(
     "summary",
     {},
-    h("span", { class: "mono" }, sendingTime(time)),
+    sendingTime(time),
     " ",
     direction === "in" ? "← received" : "→ sent",
     " ",
@@ -1952,7 +1976,7 @@ function card(app2, session) {
   const counters = COUNTERS.map(([member, label, level]) => Object.assign(figure("stat", label, `fix.counters.${member}`), { member, level, title: MEANINGS[member] ?? "" }));
   const rates = [["received/s", "received_per_second"], ["sent/s", "sent_per_second"]].map(([label, member]) => Object.assign(figure("figure", label, `fix.${member}`), { member }));
   const line3 = timeline2();
-  const events2 = table(["Time", "Kind", "What"]);
+  const events2 = table(["Time (UTC)", "Kind", "What"]);
   const noEvents = h("p", { class: "empty" }, "Nothing has happened yet.");
   const messages = h("div", { class: "messages" });
   const noMessages = h("p", { class: "empty" }, "No message is shown: none came yet, or 16 other sessions were active later.");
@@ -1991,13 +2015,14 @@ function card(app2, session) {
         noEvents,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, events2)
       ),
-      h("section", { class: "panel" }, h("h3", {}, "Last messages"), noMessages, held, messages)
+      h("section", { class: "panel" }, h("h3", {}, "Last messages, by sending time (UTC)"), noMessages, held, messages)
     )
   );
   updatedWhileSeen(element2, (session2) => {
     latest = session2;
-    text(badge, session2.enabled ? WORDS[session2.state] : "disabled");
-    className(badge, `pill ${session2.enabled ? LEVELS4[session2.state] : "warn"}`);
+    const [words2, level] = standing(session2);
+    text(badge, words2);
+    className(badge, `pill ${level}`);
     text(peer, session2.peer ?? "");
     for (const item of figures) {
       const value = session2[item.member];
@@ -2024,7 +2049,7 @@ function card(app2, session) {
   return element2;
 }
 var cells2 = () => [
-  cell("state", ({ enabled, state }) => enabled ? [WORDS[state], LEVELS4[state]] : ["disabled", "warn"]),
+  cell("state", standing),
   cell("next_sender", (of) => count(of.next_sender), true),
   cell("next_target", (of) => count(of.next_target), true),
   cell("queued", ({ queued }) => queued > 0 ? [count(queued), "warn"] : count(queued), true),
@@ -2032,16 +2057,36 @@ var cells2 = () => [
   cell("sent_per_second", (of) => rate(of.sent_per_second), true)
 ];
 var HEADS3 = ["Session", "State", "#Next to send", "#Next expected", "#Waiting", "#Received/s", "#Sent/s"];
+var UNOPENED_HEADS = ["Session", "State", "Reason"];
+function unopenedCard() {
+  const title2 = h("h2");
+  const rows = table(UNOPENED_HEADS, { class: "reflow" });
+  const element2 = h("section", { class: "card", hidden: true }, title2, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sessions that are not opened" }, rows));
+  element2.update = (unopened) => {
+    element2.hidden = unopened.length === 0;
+    text(title2, `${counted(unopened.length, "session")} not opened`);
+    keyed(rows.body, unopened, ({ name }) => name, ({ name }) => {
+      const reason = h("td", { class: "whole" });
+      const row3 = labelled(h("tr", { "data-unopened": name }, h("th", { scope: "row" }, name), h("td", { class: "state" }, h("span", { class: "tag bad" }, "not opened")), reason), UNOPENED_HEADS);
+      row3.update = ({ text: why }) => text(reason, why);
+      return row3;
+    });
+  };
+  return element2;
+}
 function fixView(root2, app2) {
   const none = h("p", { class: "card empty" });
   const all = summaryTable(app2, "sessions", HEADS3, cells2, ({ is_ready: isReady, queued }) => !isReady || queued > 0);
   const list = h("div", { class: "stack" });
   const refused = h("p", { class: "quiet" });
-  root2.replaceChildren(none, all, list, refused);
+  const unopened = unopenedCard();
+  root2.replaceChildren(none, unopened, all, list, refused);
   return {
     update(state) {
       text(none, state.fix ? "No session yet." : "This process has no FIX sessions.");
-      none.hidden = app2.sessions.length > 0;
+      const closed = state.fix?.unopened ?? [];
+      none.hidden = app2.sessions.length + closed.length > 0;
+      unopened.update(closed);
       all.update(app2.sessions);
       keyed(list, shown2(app2, app2.sessions, state.fix?.sessions ?? []), (session) => session.name, (session) => card(app2, session));
       const reasons = Object.entries(state.fix?.refused_connections ?? {}).filter(([, count3]) => count3 > 0);
@@ -2262,7 +2307,7 @@ function ownPacket(show2, channel2) {
 function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
   const names = app2.channels.map((channel2) => channel2.name);
   const chosen = { channel: names.includes(wantedChannel) ? wantedChannel : names[0], id: wantedPacket };
-  const list = table(["Time", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
+  const list = table(["Time (UTC)", "Line", "#Number", "#Bytes", "Kind"], { class: "instruments" });
   const title2 = h("h2");
   const body = h("div", { class: "stack" });
   const detail = h("section", { class: "card", "aria-live": "polite" }, title2, body);
@@ -2276,7 +2321,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     try {
       const { packet, explanation } = await get(`/api/v1/packets/${id}?channel=${encodeURIComponent(chosen.channel)}`);
       const number2 = packet.seq_num ? `packet ${packet.seq_num}` : "packet";
-      show2(`${number2} of line ${packet.line.toUpperCase()} (${packet.feed}), ${clock(packet.at_ms)}`, explanation);
+      show2(`${number2} of line ${packet.line.toUpperCase()} (${packet.feed}), ${date(packet.at_ms)}`, explanation);
       if (packet.error) body.prepend(h("p", { class: "error" }, packet.error));
     } catch (failure) {
       text(title2, "Not to be explained");
@@ -2337,7 +2382,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
     keyed(list.body, packets, (packet) => `${channel2} ${packet.id} ${packet.kind}`, (packet) => h(
       "tr",
       { "data-packet": packet.id, click: () => open2(packet.id).then(() => isNarrow.matches && detail.scrollIntoView()) },
-      h("td", { class: "mono" }, h("button", { class: "link mono", type: "button" }, clock(packet.at_ms))),
+      h("td", { class: "mono", title: date(packet.at_ms) }, h("button", { class: "link mono", type: "button" }, clock(packet.at_ms))),
       h("td", {}, `${packet.feed === "incremental" ? "" : `${packet.feed} `}${packet.line.toUpperCase()}`),
       h("td", { class: "num mono" }, packet.seq_num ?? "–"),
       h("td", { class: "num" }, packet.len),
