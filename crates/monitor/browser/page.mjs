@@ -13,7 +13,7 @@ const TOKEN = "0123456789abcdef";
 const file = (name) => readFileSync(fileURLToPath(new URL(`../page/${name === "page.js" ? "built/" : ""}${name}`, import.meta.url)));
 
 /** What the API answers; tests change it. */
-const api = { token: null, isFirstInPage: false, isStreamHeld: false, history: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, explained: null, processes: [] };
+const api = { token: null, isFirstInPage: false, isStreamHeld: false, history: null, kept: null, seconds: null, state: null, summary: null, books: null, packets: null, explanation: null, explained: null, processes: [] };
 const asked = [];
 const NO_SECONDS = { bounds_ns: [100], seconds: [] };
 
@@ -58,6 +58,10 @@ const server = createServer((request, response) => {
     if (url.searchParams.get("format")) return api.history(send, json);
     return api.seconds ? api.seconds(url.searchParams, json) : json(200, NO_SECONDS);
   }
+  if (["/api/v1/gaps", "/api/v1/events"].includes(path) && api.kept) {
+    const kind = path.split("/").at(-1);
+    return url.searchParams.get("format") === "csv" ? send(200, "text/csv", "id\n") : json(200, { channel: "feed", [kind]: api.kept[kind] });
+  }
   if (path === "/api/v1/explain") {
     let body = "";
     request.on("data", (piece) => (body += piece));
@@ -93,7 +97,7 @@ async function open(path = "/") {
 }
 
 async function test(what, run) {
-  Object.assign(api, { token: null, isFirstInPage: false, isStreamHeld: false, history: null, seconds: null, state: state(), summary: null, books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
+  Object.assign(api, { token: null, isFirstInPage: false, isStreamHeld: false, history: null, kept: null, seconds: null, state: state(), summary: null, books: null, packets: { channel: "feed", packets: [] }, explanation: null, processes: [] });
   asked.length = 0;
   await run();
   for (const context of browser.contexts()) await context.close();
@@ -389,6 +393,33 @@ try {
     };
     await page.waitForSelector('[data-summary="channel-1"] >> text="not numbered"');
     assert.equal((await columns(page, "channel-2"))[5], "0");
+    assert.deepEqual(page.faults, []);
+  });
+
+  await test("all kept gaps and events are shown on request, and exported", async () => {
+    const gap = (id) => ({ id, at_ms: id, first: String(id), count: 1, status: "open", filled_by: null, filled_after_ms: null, packets: [], packets_status: "not_kept" });
+    const event = (id) => ({ id, at_ms: id, kind: "gap", text: `1 lost from sequence number ${id}`, packet: null, packet_status: null });
+    const newest = (make, count) => Array.from({ length: count }, (_, at) => make(300 - at));
+    api.state = state({ channels: [channel({ gaps: newest(gap, 64), events: newest(event, 64), declared_gaps: 300 })] });
+    api.kept = { gaps: newest(gap, 256), events: newest(event, 256) };
+    const page = await open();
+    for (const [kind, heading, rows] of [["gaps", "Losses and gaps", "[data-gap]"], ["events", "Events", "[data-event]"]]) {
+      const panel = page.locator("section.panel", { has: page.getByRole("heading", { name: heading, exact: true }) });
+      await page.waitForSelector(rows);
+      assert.equal(await page.locator(rows).count(), 64);
+      await panel.getByRole("button", { name: "Show all kept" }).click();
+      await page.waitForFunction((rows) => document.querySelectorAll(rows).length === 256, rows);
+      await panel.getByRole("button", { name: "Show the newest" }).click();
+      await page.waitForFunction((rows) => document.querySelectorAll(rows).length === 64, rows);
+      for (const format of ["csv", "json"]) {
+        const button = panel.getByRole("button", { name: `Export as ${format.toUpperCase()}` });
+        const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+        assert.equal(download.suggestedFilename(), `tickwire-feed-${kind}.${format}`);
+      }
+    }
+    api.kept = null;
+    await page.getByRole("button", { name: "Export as CSV" }).first().click();
+    await page.waitForSelector("text=Not exported: no such path");
     assert.deepEqual(page.faults, []);
   });
 

@@ -4,6 +4,7 @@ import { ofHistory, spark } from "./charts.js";
 import { className, figure, h, keyed, labelled, table, text, timeCell, updatedWhileSeen } from "./dom.js";
 import * as format from "./format.js";
 import { hourOfChannel } from "./hour.js";
+import { keptOnes } from "./kept.js";
 import { latency } from "./latency.js";
 import { senderCard } from "./sender.js";
 import { cell, shown, summaryTable } from "./summary.js";
@@ -210,10 +211,12 @@ function events(channel) {
   const rows = table(EVENT_HEADS, { class: "reflow" });
   const dropped = h("p", { class: "quiet" });
   const none = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const kept = keptOnes("events", channel);
   const element = h(
     "section",
     { class: "panel" },
-    h("h3", {}, "Events"),
+    h("div", { class: "head" }, h("h3", {}, "Events"), kept.tools),
+    kept.failure,
     dropped,
     none,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows),
@@ -224,7 +227,7 @@ function events(channel) {
     text(dropped, `${format.count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events.length > 0;
     rows.hidden = events.length === 0;
-    keyed(rows.body, events, (event) => event.id, (event) => {
+    keyed(rows.body, kept.shown(events), (event) => event.id, (event) => {
       const link = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel)}/${event.packet}` }, "explain");
       const linkless = h("span", { class: "quiet" });
       const row = labelled(h(
@@ -282,6 +285,7 @@ function channel(app) {
     const gaps = table(GAP_HEADS, { class: "reflow" });
     const none = h("p", { class: "empty" });
     const some = h("p", { class: "quiet" });
+    const kept = keptOnes("gaps", state.name);
     const time = timeline((gap) => {
       gaps.body.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
       const id = gap.packets.at(-1);
@@ -314,7 +318,7 @@ function channel(app) {
       failure,
       h("dl", { class: "figures ten" }, figures),
       lines,
-      h("section", { class: "panel" }, h("h3", {}, "Losses and gaps"), time, none, some,
+      h("section", { class: "panel" }, h("div", { class: "head" }, h("h3", {}, "Losses and gaps"), kept.tools), kept.failure, time, none, some,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gaps" }, gaps)),
       hourOfChannel(state.name, () => latest.has_seq_nums !== false),
       h("div", { class: "columns times" }, times),
@@ -339,15 +343,16 @@ function channel(app) {
       // A line has other counts once it is known whether its packets have numbers.
       keyed(lines, state.lines, (of) => `${of.feed}${of.line}${of.arbitration ? " arbitrated" : ""}`, line);
       state.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history.seconds));
-      keyed(gaps.body, state.gaps, (gap) => gap.id, gapRow(state.name));
+      const shownGaps = kept.shown(state.gaps);
+      keyed(gaps.body, shownGaps, (gap) => gap.id, gapRow(state.name));
       gaps.hidden = state.gaps.length === 0;
       none.hidden = state.gaps.length > 0;
       text(none, noGap(state));
-      some.hidden = state.gaps.length === 0 || state.gaps.length >= state.declared_gaps;
-      text(some, `The last ${format.count(state.gaps.length)} of ${format.counted(state.declared_gaps, "gap")}`);
+      some.hidden = state.gaps.length === 0 || shownGaps.length >= state.declared_gaps;
+      text(some, `The last ${format.count(shownGaps.length)} of ${format.counted(state.declared_gaps, "gap")}`);
       ofBooks.update(state.books);
       ofEvents.update(state.events, state.dropped_events);
-      if (isNewSecond) time.update(history.seconds, state.gaps, app.state.at_ms);
+      if (isNewSecond) time.update(history.seconds, shownGaps, app.state.at_ms);
       for (const item of times) item.update(state, history.seconds, history.bounds, isNewSecond);
     });
     return element;

@@ -454,14 +454,8 @@ impl Channel {
             market_events: counts.events.into_iter().collect(),
             is_replacement_waiting: counts.is_replacement_waiting,
             books: self.books(counts),
-            gaps: self.gaps.newest(TOLD_MAX).into_iter().map(|gap| self.linked_gap(gap)).collect(),
-            events: self
-                .events
-                .iter()
-                .rev()
-                .take(TOLD_MAX)
-                .map(|of| self.linked_event(of))
-                .collect(),
+            gaps: self.gaps(TOLD_MAX),
+            events: self.events(TOLD_MAX),
             latencies: self.latencies(),
             second: self.history.last().cloned(),
             ..base
@@ -529,6 +523,16 @@ impl Channel {
     pub(crate) fn not_ready(&self, now_ns: u64) -> Option<String> {
         let stale_books = self.counts.as_deref().map_or(0, stale_books);
         not_ready(&self.description.name, self.status(now_ns), stale_books)
+    }
+
+    /// Returns the newest `count` gaps, the newest first.
+    pub(crate) fn gaps(&self, count: usize) -> Vec<GapState> {
+        self.gaps.newest(count).into_iter().map(|gap| self.linked_gap(gap)).collect()
+    }
+
+    /// Returns the newest `count` events, the newest first.
+    pub(crate) fn events(&self, count: usize) -> Vec<EventState> {
+        self.events.iter().rev().take(count).map(|event| self.linked_event(event)).collect()
     }
 
     /// Returns a gap as the state has it: with links to those of its packets that are still kept.

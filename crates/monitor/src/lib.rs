@@ -40,6 +40,7 @@ mod frames;
 mod gaps;
 mod guard;
 mod history;
+mod kept;
 mod latency;
 mod monitor;
 mod packets;

@@ -15,8 +15,10 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::activity::{bus_csv, session_csv};
 use crate::books::BookList;
+use crate::channel::Channel;
 use crate::compression::accepts_gzip;
 use crate::history::{SECONDS_MAX, csv};
+use crate::kept::{events_csv, gaps_csv};
 use crate::latency::BOUNDS_NS;
 use crate::monitor::{Shared, to_json};
 use crate::packets::{PacketFilter, PacketKind};
@@ -157,8 +159,8 @@ pub(crate) struct HistoryQuery {
     format: Option<String>,
 }
 
-/// Answers with a history in the requested format.
-fn history_as(
+/// Answers in the requested format.
+fn in_format(
     format: Option<&str>,
     csv: impl FnOnce() -> String,
     json: impl FnOnce() -> serde_json::Value,
@@ -180,11 +182,7 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
                 .of_channel(query.channel.as_deref(), |channel| channel.history.seconds(count));
             let Some(seconds) = seconds else { return no_channel() };
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
-            history_as(
-                format,
-                || csv(&seconds),
-                || json!({"bounds_ns": BOUNDS_NS, "seconds": of()}),
-            )
+            in_format(format, || csv(&seconds), || json!({"bounds_ns": BOUNDS_NS, "seconds": of()}))
         }
         Some("session") => {
             let name = query.session.as_deref().unwrap_or_default();
@@ -192,13 +190,13 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
                 let text = "no such session in /api/v1/state, or more than 1,024 sessions exist and this one has no history";
                 return refused(StatusCode::NOT_FOUND, text);
             };
-            history_as(format, || session_csv(&seconds), || json!({"seconds": seconds}))
+            in_format(format, || session_csv(&seconds), || json!({"seconds": seconds}))
         }
         Some("topics") => {
             // Copies the seconds out of the lock: writing CSV or JSON must not delay the next second.
             let (topics, seconds) = shared.activity().bus(count);
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
-            history_as(
+            in_format(
                 format,
                 || bus_csv(&topics, &seconds),
                 || json!({"topics": topics, "seconds": of()}),
@@ -209,7 +207,7 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
                 return refused(StatusCode::NOT_FOUND, "this process sends no packets");
             };
             let of = || seconds.iter().map(|second| &**second).collect::<Vec<_>>();
-            history_as(
+            in_format(
                 format,
                 || sent_csv(&lines, &seconds),
                 || json!({"lines": lines, "seconds": of()}),
@@ -217,6 +215,36 @@ pub(crate) async fn history(State(shared): Context, Query(query): Query<HistoryQ
         }
         Some(_) => refused(StatusCode::BAD_REQUEST, "of is channel, session, topics or sent"),
     }
+}
+
+/// Query of the kept gaps or events of a channel.
+#[derive(Debug, Deserialize)]
+pub(crate) struct KeptQuery {
+    channel: Option<String>,
+    format: Option<String>,
+}
+
+/// `GET /api/v1/gaps`: all kept gaps of a channel.
+pub(crate) async fn gaps(State(shared): Context, Query(query): Query<KeptQuery>) -> Response {
+    let kept = |channel: &Channel| (channel.description.name.clone(), channel.gaps(usize::MAX));
+    let Some((channel, gaps)) = shared.of_channel(query.channel.as_deref(), kept) else {
+        return no_channel();
+    };
+    let json = || json!({"channel": channel, "gaps": gaps});
+    in_format(query.format.as_deref(), || gaps_csv(&gaps), json)
+}
+
+/// `GET /api/v1/events`: all kept events of a channel.
+pub(crate) async fn kept_events(
+    State(shared): Context,
+    Query(query): Query<KeptQuery>,
+) -> Response {
+    let kept = |channel: &Channel| (channel.description.name.clone(), channel.events(usize::MAX));
+    let Some((channel, events)) = shared.of_channel(query.channel.as_deref(), kept) else {
+        return no_channel();
+    };
+    let json = || json!({"channel": channel, "events": events});
+    in_format(query.format.as_deref(), || events_csv(&events), json)
 }
 
 /// Which instruments.

@@ -26,7 +26,9 @@ fn table() -> Vec<Endpoint> {
     vec![
         get_of("/api/v1/books", get(requests::books)),
         get_of("/api/v1/books/{instrument}", get(requests::book)),
+        get_of("/api/v1/events", get(requests::kept_events)),
         Endpoint { method: "post", path: "/api/v1/explain", handler: post(pasted::explain) },
+        get_of("/api/v1/gaps", get(requests::gaps)),
         get_of("/api/v1/history", get(requests::history)),
         get_of("/api/v1/openapi.json", get(requests::openapi)),
         get_of("/api/v1/packets", get(requests::packets)),

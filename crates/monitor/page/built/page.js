@@ -1131,6 +1131,51 @@ function topicsView(root2) {
   };
 }
 
+// kept.js
+var IN_STATE = 64;
+var EVERY_MS3 = 5e3;
+function keptOnes(kind, channel2) {
+  const path2 = `/api/v1/${kind}?channel=${encodeURIComponent(channel2)}`;
+  const failure = h("p", { class: "error", role: "alert", hidden: true });
+  let kept2 = [];
+  let isWhole = false;
+  const attempt = async (what, run) => {
+    failure.hidden = true;
+    try {
+      await run();
+    } catch (error) {
+      failure.hidden = false;
+      text(failure, `${what}: ${error.message}`);
+    }
+  };
+  const look = async () => {
+    if (!isWhole || !failure.isConnected) return;
+    await attempt(`No list of all ${kind}`, async () => {
+      kept2 = (await get(path2))[kind];
+    });
+    setTimeout(look, EVERY_MS3);
+  };
+  const button = (label, click) => h("button", { class: "link", type: "button", click }, label);
+  const more = button("", () => {
+    isWhole = !isWhole;
+    write();
+    look();
+  });
+  const write = () => text(more, isWhole ? "Show the newest" : "Show all kept");
+  write();
+  const save = (format) => button(`Export as ${format.toUpperCase()}`, () => attempt("Not exported", () => download(`${path2}&format=${format}`, `tickwire-${channel2}-${kind}.${format}`)));
+  return {
+    tools: h("span", { class: "push tools" }, more, save("csv"), save("json")),
+    failure,
+    /** Returns those to show: `newest`, which the stream has, and before them all that are kept if the user asked for them. */
+    shown(newest) {
+      more.hidden = newest.length < IN_STATE;
+      const oldest = newest.at(-1)?.id;
+      return isWhole ? [...newest, ...kept2.filter(({ id }) => id < oldest)] : newest;
+    }
+  };
+}
+
 // latency.js
 var HEAT_SECONDS = 300;
 function position(bounds, value) {
@@ -1626,10 +1671,12 @@ function events(channel2) {
   const rows = table(EVENT_HEADS, { class: "reflow" });
   const dropped = h("p", { class: "quiet" });
   const none = h("p", { class: "empty" }, "Nothing has happened yet.");
+  const kept2 = keptOnes("events", channel2);
   const element2 = h(
     "section",
     { class: "panel" },
-    h("h3", {}, "Events"),
+    h("div", { class: "head" }, h("h3", {}, "Events"), kept2.tools),
+    kept2.failure,
     dropped,
     none,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, rows)
@@ -1640,7 +1687,7 @@ function events(channel2) {
     text(dropped, `${count(droppedCount)} more were not kept: they came too fast.`);
     none.hidden = events2.length > 0;
     rows.hidden = events2.length === 0;
-    keyed(rows.body, events2, (event) => event.id, (event) => {
+    keyed(rows.body, kept2.shown(events2), (event) => event.id, (event) => {
       const link2 = event.packet && h("a", { href: `#packets/${encodeURIComponent(channel2)}/${event.packet}` }, "explain");
       const linkless = h("span", { class: "quiet" });
       const row3 = labelled(h(
@@ -1695,6 +1742,7 @@ function channel(app2) {
     const gaps = table(GAP_HEADS, { class: "reflow" });
     const none = h("p", { class: "empty" });
     const some = h("p", { class: "quiet" });
+    const kept2 = keptOnes("gaps", state.name);
     const time = timeline((gap) => {
       gaps.body.querySelector(`[data-gap="${gap.id}"]`)?.scrollIntoView({ block: "center" });
       const id = gap.packets.at(-1);
@@ -1732,7 +1780,8 @@ function channel(app2) {
       h(
         "section",
         { class: "panel" },
-        h("h3", {}, "Losses and gaps"),
+        h("div", { class: "head" }, h("h3", {}, "Losses and gaps"), kept2.tools),
+        kept2.failure,
         time,
         none,
         some,
@@ -1760,15 +1809,16 @@ function channel(app2) {
       figures.forEach((item) => item.update(state2));
       keyed(lines, state2.lines, (of) => `${of.feed}${of.line}${of.arbitration ? " arbitrated" : ""}`, line2);
       state2.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history2.seconds));
-      keyed(gaps.body, state2.gaps, (gap) => gap.id, gapRow(state2.name));
+      const shownGaps = kept2.shown(state2.gaps);
+      keyed(gaps.body, shownGaps, (gap) => gap.id, gapRow(state2.name));
       gaps.hidden = state2.gaps.length === 0;
       none.hidden = state2.gaps.length > 0;
       text(none, noGap(state2));
-      some.hidden = state2.gaps.length === 0 || state2.gaps.length >= state2.declared_gaps;
-      text(some, `The last ${count(state2.gaps.length)} of ${counted(state2.declared_gaps, "gap")}`);
+      some.hidden = state2.gaps.length === 0 || shownGaps.length >= state2.declared_gaps;
+      text(some, `The last ${count(shownGaps.length)} of ${counted(state2.declared_gaps, "gap")}`);
       ofBooks.update(state2.books);
       ofEvents.update(state2.events, state2.dropped_events);
-      if (isNewSecond) time.update(history2.seconds, state2.gaps, app2.state.at_ms);
+      if (isNewSecond) time.update(history2.seconds, shownGaps, app2.state.at_ms);
       for (const item of times) item.update(state2, history2.seconds, history2.bounds, isNewSecond);
     });
     return element2;

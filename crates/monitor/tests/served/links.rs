@@ -51,6 +51,36 @@ fn every_fault_has_its_packet_and_a_gap_tells_that_its_packets_are_gone() {
 }
 
 #[test]
+fn all_kept_gaps_and_events_are_answered_though_a_state_has_64() {
+    let (mut feed, served) = feed();
+    let address = served.server.address();
+    // After number 3: each packet leaves a gap of one number.
+    let count = 70;
+    for at in 1..=count {
+        feed.receive(Line::A, 3 + 2 * at, &message(3 + 2 * at));
+        feed.give_up();
+        // Between two publications, few events are handed over.
+        feed.publish();
+    }
+    let of = |state: &Value, kind: &str| state["channels"][0][kind].as_array().unwrap().clone();
+    let is_declared = |state: &Value| state["channels"][0]["declared_gaps"] == count;
+    let state = wait(address, |state| is_declared(state) && of(state, "events").len() == 64);
+    for kind in ["gaps", "events"] {
+        let path = format!("/api/v1/{kind}");
+        let answer = get(address, &path).json();
+        assert_eq!(answer["channel"], "futures");
+        let all = answer[kind].as_array().unwrap();
+        assert!(all.len() >= usize::from(count), "{} {kind}", all.len());
+        assert_eq!(all[..64], of(&state, kind)[..64], "{kind}");
+        let csv = get(address, &format!("{path}?channel=futures&format=csv"));
+        assert!(csv.head.contains("text/csv"), "{}", csv.head);
+        assert_eq!(csv.body.lines().count(), all.len() + 1, "{}", csv.body);
+        assert_eq!(get(address, &format!("{path}?format=xml")).status, 400);
+        assert_eq!(get(address, &format!("{path}?channel=none")).status, 404);
+    }
+}
+
+#[test]
 fn a_fault_whose_packet_was_not_kept_says_so() {
     let (mut feed, served) = feed();
     let source = Source::Incremental(Line::B);
