@@ -24,11 +24,14 @@ pub(crate) fn array(
 ) -> Result<StringArray, ArrowError> {
     let first = ends.first().copied();
     let last = ends.last().and_then(|end| usize::try_from(*end).ok());
-    assert!(first == Some(0) && last == Some(bytes.len()), "strings cover all bytes");
+    assert!(first == Some(0) && last == Some(bytes.len()), "strings must cover all bytes");
     let ascends = ends.iter().zip(&ends[1..]).fold(true, |all, (start, end)| all & (start <= end));
-    assert!(ascends, "strings lie one behind another");
+    assert!(ascends, "the ends of strings must ascend");
     let rows = ends.len() - 1;
-    assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == rows), "a bit a string");
+    assert!(
+        nulls.as_ref().is_none_or(|nulls| nulls.len() == rows),
+        "each string needs a validity bit"
+    );
     let is_ascii = bytes.is_ascii();
     // SAFETY: `OffsetBuffer::new_unchecked` requires at least one offset, none negative, in ascending order.
     // The assertions above check that `ends` begins with 0 and ascends.

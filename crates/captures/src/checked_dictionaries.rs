@@ -17,7 +17,7 @@ impl CheckedDictionaries<'_> {
         self.check.begin_packet();
     }
 
-    /// Waits for a reset, because bytes of the feed are lost.
+    /// Marks all values as unknown until the next reset, because bytes of the feed are lost.
     pub(crate) fn lose(&mut self) {
         lose_dictionaries(self.decoder);
         self.check.lose_dictionaries();

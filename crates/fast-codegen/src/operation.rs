@@ -293,11 +293,11 @@ impl FieldScene<'_, '_> {
 
 /// Suffixes of the names of generated calls, by whether the field is optional.
 struct CallSuffixes {
-    /// Of functions that assign to the dictionary.
+    /// Suffix of functions that assign to the dictionary.
     or_empty: &'static str,
-    /// Of all other functions.
+    /// Suffix of all other functions.
     optional: &'static str,
-    /// Of calls whose result is an option only because they may fail.
+    /// Suffix of calls that return an option only because they may fail.
     or_fail: &'static str,
 }
 

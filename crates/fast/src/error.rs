@@ -54,8 +54,8 @@ pub enum ErrorKind {
     TooManyEntries,
     /// A string longer than [`Limits::string_max`](crate::Limits).
     StringTooLong,
-    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits), or they, groups
-    /// and sequences together deeper than [`Limits::DEPTH_MAX`](crate::Limits::DEPTH_MAX).
+    /// Dynamic references nest deeper than [`Limits::nesting_max`](crate::Limits), or dynamic references,
+    /// groups and sequences together nest deeper than [`Limits::DEPTH_MAX`](crate::Limits::DEPTH_MAX).
     NestingTooDeep,
     /// The message needs more memory than [`Limits::message_bytes_max`](crate::Limits), or more bytes
     /// of a stream than [`Limits::stream_bytes_max`](crate::Limits).

@@ -223,7 +223,7 @@ async function topics(processes) {
   await all.waitForSelector("[data-line]");
 
   await processes.end(publisher);
-  await reader.locator(".pill.bad", { hasText: "went without a word" }).waitFor({ timeout: 30_000 });
+  await reader.locator(".pill.bad", { hasText: "disappeared" }).waitFor({ timeout: 30_000 });
   await all.waitForSelector("text=connection lost");
   await all.goto(fleet);
   await all.locator("[data-process=publisher] .pill.bad", { hasText: "no answer" }).waitFor();

@@ -146,7 +146,7 @@ try {
     await page.getByRole("button", { name: "Enter the token" }).click();
     await dialog.locator("input").fill("wrong-token-wrong");
     await dialog.getByRole("button", { name: "Show" }).click();
-    await page.waitForSelector("text=did not take the token");
+    await page.waitForSelector("text=did not accept the token");
     await dialog.locator("input").fill(TOKEN);
     await dialog.getByRole("button", { name: "Show" }).click();
     await page.waitForSelector("[data-channel=feed]");
@@ -824,7 +824,7 @@ try {
     await page.goto(`${address}/#topics`);
     await page.waitForSelector('[data-topic=Quote] >> text="1,234"');
     assert.equal(await page.locator('[data-topic=Quote] [data-metric="backlog_samples"]').textContent(), "4,321");
-    await page.waitForSelector("text=went without a word");
+    await page.waitForSelector("text=disappeared");
     assert.equal(await page.locator('[data-metric="bus.late_joiners"]').textContent(), "4");
     await page.goto(`${address}/#feed`);
     assert.equal(await page.locator('[data-sent=A] [data-metric="sent_packets"]').textContent(), "77");

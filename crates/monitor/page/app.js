@@ -29,7 +29,7 @@ const histories = new Map();
 /** What the views show of which the address names the open ones, and the parameter that requests their details. */
 const OPENED = { feed: "channel", fix: "session" };
 
-/** What the address names behind its view. */
+/** The names that follow the view in the address. */
 const named = () => location.hash.slice(1).split("/").map(decoded).slice(1).filter(Boolean);
 
 const app = {

@@ -252,7 +252,7 @@ function events(channel) {
 function noGap({ lines, has_seq_nums: hasSeqNums }) {
   if (hasSeqNums === false) return UNNUMBERED;
   const count = lines.filter(({ feed }) => feed === "incremental").length;
-  return count > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
+  return count > 1 ? "No gap: each packet that one line lost arrived on the other." : "No gap.";
 }
 
 function channel(app) {

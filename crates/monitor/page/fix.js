@@ -37,16 +37,16 @@ const MEANINGS = {
   delivered: "Application messages delivered in order",
   resent: "Messages sent again because the peer requested it",
   resend_requests: "How often messages of the peer were missing and requested again",
-  rejected: "Messages of the peer answered with a Reject",
+  rejected: "Messages of the peer that this side rejected",
   refused: "Messages that the peer answered with a Reject",
   garbled: "Messages with a wrong length or checksum, which are ignored",
-  duplicates: "Messages received again that were known",
+  duplicates: "Messages received again that had been received before",
 };
 const ACTS = [
   ["logout", "Log out", "A Logout is sent; an initiator connects again."],
   ["reset", "Reset numbers", "Both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag. Messages that were not delivered are lost."],
-  ["disable", "Disable", "The session is logged out and lets nobody in until it is enabled."],
-  ["enable", "Enable", "The session connects or lets its peer in again."],
+  ["disable", "Disable", "The session is logged out. It neither connects nor accepts its peer until it is enabled."],
+  ["enable", "Enable", "The session connects, or accepts its peer, again."],
   ["numbers", "Set numbers", "Both sides must agree on them, or the session ends with its next message. It must be disconnected."],
 ];
 

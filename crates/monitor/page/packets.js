@@ -266,7 +266,7 @@ export function packetsView(root, app, [wantedChannel, wantedPacket] = []) {
       h("section", { class: "card" },
         h("div", { class: "head" }, h("h2", {}, "Packets"), names.length > 1 && channels,
           h("label", { class: "push", for: "hold" }, hold, " hold the list")),
-        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones, which are kept only while somebody looks. Packets over 9,216 bytes are not kept."),
+        h("p", { class: "quiet" }, "Packets that failed or are near a gap or fault come first, then the latest ones, which are kept only while somebody looks at packets. Packets over 9,216 bytes are not kept."),
         h("div", { class: "tools" }, kind, number),
         none,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)),

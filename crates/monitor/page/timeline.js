@@ -1,4 +1,4 @@
-// What was lost, on a time line: by each line alone, and by both.
+// A time line of lost packets: those of each line alone, and gaps of both.
 
 import { colour, ofHistory, prepare } from "./charts.js";
 import { h } from "./dom.js";

@@ -5,8 +5,8 @@ import { h, text } from "./dom.js";
 /** Name under which the token of this monitor is kept. */
 const VIEWING = "token";
 
-// It comes behind the # of the address, which no browser sends to anybody: `#token=` and all that follows, so that it may have
-// an & or a +. A % is written %25.
+// The token is in the fragment of the address (`#token=...`), which browsers do not send to servers. It ends with the address,
+// so it may have an & or a +. A % is written %25.
 function given() {
   const found = location.hash.match(/^#token=(.+)$/)?.[1];
   if (!found) return kept(VIEWING);
@@ -83,7 +83,7 @@ function open(isWrong, take) {
     h("div", { class: "tools" },
       h("button", { class: "action primary", type: "submit" }, "Show the monitor"),
       h("button", { class: "action", type: "button", click: () => dialog.close() }, "Cancel"))));
-  if (isWrong) text(error, "The server did not take the token that was given.");
+  if (isWrong) text(error, "The server did not accept the token.");
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -6,7 +6,7 @@ import { hour } from "./hour.js";
 import { topicsOfAll } from "./processes.js";
 
 const LEVELS = { live: "good", waiting: "warn", stalled: "bad" };
-const STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
+const STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["disappeared", "bad"] };
 /** Counts that are a fault if they are not 0. */
 const FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
 

@@ -199,7 +199,7 @@ pub(crate) fn not_ready(bus: &BusState) -> Vec<String> {
     let mut reasons = Vec::from_iter(stall(bus));
     let has_peer = bus.topics.iter().any(|topic| topic.matched > 0);
     if reasons.is_empty() && bus.role == "subscriber" && !has_peer {
-        reasons.push(format!("{name}: no publisher is there"));
+        reasons.push(format!("{name}: it has no publisher"));
     }
     let gone = bus.publishers.iter().filter(|publisher| publisher.standing == "gone").count();
     if gone > 0 {
@@ -250,7 +250,7 @@ mod tests {
         let transport = "dds".to_owned();
         let tap = BusTap::new(BusDescription { role: BusRole::Subscriber, transport, topics });
         tap.publish(0, facts(0, 0));
-        assert_eq!(not_ready(&tap.state(0)), ["subscriber: no publisher is there"]);
+        assert_eq!(not_ready(&tap.state(0)), ["subscriber: it has no publisher"]);
         let publisher = PublisherState {
             standing: "gone",
             received_samples: 9,

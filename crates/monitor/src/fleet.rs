@@ -110,7 +110,7 @@ pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, Str
             ));
         }
         if processes.iter().any(|known| known.name == name) {
-            return Err(failed(&"the name is there twice"));
+            return Err(failed(&"the name occurs twice"));
         }
         let token = token_file.map(|path| Token::of_file(&directory.join(path)));
         let token = token.transpose().map_err(|error| failed(&error))?;

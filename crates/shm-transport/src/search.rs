@@ -10,7 +10,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Searches for publishers of some topics in shared memory.
 ///
-/// A subscriber that prefers shared memory calls [`look`](Self::look) when it starts. If no publisher is there, it
+/// A subscriber that prefers shared memory calls [`look`](Self::look) when it starts. If none is found, it
 /// subscribes over another transport and calls [`should_move`](Self::should_move) in its loop.
 ///
 /// # Examples

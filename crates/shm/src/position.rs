@@ -50,7 +50,7 @@ impl Position {
     /// States that `next` is the next sample to read: all earlier ones have been copied.
     pub fn state(&mut self, waiters: &impl MemoryMut, next: u64) {
         self.stated = next;
-        // Copies of earlier samples must not move behind the store that gives their slots away.
+        // Copies of earlier samples must not be reordered after the store that frees their slots.
         waiters.release();
         waiters.store(self.word, next + 1);
     }

@@ -89,7 +89,7 @@ pub enum Event<'a> {
     WriterGone,
 }
 
-/// Whether the writer has gone, and whether that was reported.
+/// Result of the checks of the writer's process, and whether it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
     No,

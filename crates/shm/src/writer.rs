@@ -279,7 +279,7 @@ impl ValuesFile {
     }
 }
 
-/// What a writer consists of.
+/// State of a writer.
 #[derive(Debug)]
 pub(crate) struct Engine {
     channel: Channel,
@@ -428,7 +428,7 @@ impl Engine {
         let mut most = None;
         for place in position::used_places(&self.waiters) {
             let Some(at) = position::stated(&self.waiters, place) else { continue };
-            // What is no longer in the ring cannot be read.
+            // Samples that are no longer in the ring cannot be read.
             let behind = Some(self.next.saturating_sub(at).min(self.geometry.slots));
             if behind > most && self.locked(place..place + 1)? > 0 {
                 most = behind;
@@ -520,7 +520,7 @@ impl Engine {
         channel::permit(&file, &path, self.readers, false)?;
         let map = WriteMap::sparse(&file, &path, words)?;
         check_segment(&map, self.id, number)?;
-        // What is reserved is not known; reserving it again changes nothing.
+        // The reserved length is not known; reserving it again changes nothing.
         Ok(ValuesFile { map, file, path, words, reserved: layout::HEADER_WORDS })
     }
 

@@ -132,7 +132,7 @@ impl<W: Write> Explaining<'_, W> {
                 next,
                 remark,
                 |channel, packet| -> Result<_, Failure> {
-                    // With --port or --address the next packet may be behind the range.
+                    // With --port or --address the next packet may be beyond the range.
                     if wanted.is_before(packet.index) && !is_whole {
                         return Ok((packet.index, None));
                     }

@@ -8,7 +8,7 @@ macro_rules! left_out {
             use crate::failure::{Failure, Outcome};
             use std::ffi::OsString;
 
-            /// What follows the command.
+            /// Arguments of the command; they are ignored.
             #[derive(Debug, clap::Args)]
             #[command(about = concat!($about, " (in programs built with --features ", $feature, ")"))]
             #[command(long_about = None)]

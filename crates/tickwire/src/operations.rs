@@ -330,7 +330,7 @@ fn each_unit_has_a_port_of_its_own_that_prometheus_scrapes() {
         assert!(config.contains(&format!("\"127.0.0.1:{port}\"")), "{name}: {port} is not scraped");
         let kind = name.trim_end_matches(".service");
         assert!(config.contains(&format!("{port} {kind}")), "{name}: not in the table of ports");
-        assert!(ports.insert(port.clone()), "{name}: {port} is another unit's too");
+        assert!(ports.insert(port.clone()), "{name}: another unit has port {port} too");
     }
     assert_eq!(
         between(&config, "\"127.0.0.1:", "\"").len(),
@@ -472,7 +472,7 @@ fn the_compose_file_mounts_what_is_there_and_its_parts_find_each_other() {
     }
     let value = |start: &str| {
         let values = between(&compose, start, "\n");
-        let [value] = &values[..] else { panic!("{start} is there {} times", values.len()) };
+        let [value] = &values[..] else { panic!("{start} occurs {} times", values.len()) };
         value.trim_end_matches(['"', ']', ',']).to_owned()
     };
     // Prometheus: its configuration, and the rules beside it.

@@ -164,8 +164,11 @@ fn options_of_one_channel_are_refused_for_several() {
     let d = directory("receive-channels-refused");
     let feed = feeds(&d, "233.252.2", 29_200);
     for (arguments, expected) in [
-        ("-a 239.1.1.1", "addresses on the command line: name one --channel"),
-        ("--capture-line a=x.bin", "--capture-line on the command line: name one --channel"),
+        ("-a 239.1.1.1", "addresses on the command line: select one channel with --channel"),
+        (
+            "--capture-line a=x.bin",
+            "--capture-line on the command line: select one channel with --channel",
+        ),
         ("--capture x.bin --lines auto", "--lines auto on the command line"),
         ("--show messages --format csv", "name one --channel"),
         ("--threads 2 --cpu 0", "--cpu names 1 CPUs for 2 threads"),

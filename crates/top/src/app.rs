@@ -92,7 +92,7 @@ pub enum Keystroke {
     Quit,
 }
 
-/// What the screen needs from the API.
+/// The data that the screen needs from the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiQuery {
     /// Name of the process, if the monitor is of several and one is shown.
@@ -368,7 +368,7 @@ impl App {
         })
     }
 
-    /// Adds seconds to the history, or begins another one. Seconds that are there already are replaced.
+    /// Adds seconds to the history, or begins another one. Seconds that it already has are replaced.
     fn merge(&mut self, path: String, mut history: Value) {
         let new = match history["seconds"].take() {
             Value::Array(seconds) => seconds,

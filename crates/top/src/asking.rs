@@ -61,7 +61,7 @@ struct ApiRequests {
     /// The monitor itself; [`ApiQuery::process`] names a process of it.
     target: MonitorTarget,
     sender: Sender<ApiAnswer>,
-    /// Whether the monitor is of several processes, once it has answered.
+    /// True for a monitor of several processes; `None` before its first answer.
     is_of_several: Option<bool>,
     /// Process and path of the last answered request for a history, and when the answer came.
     history: Option<(Option<String>, String, Instant)>,

@@ -135,8 +135,8 @@ impl<T: Templates> Encoder<T> {
         }
     }
 
-    /// Retries a failed message: with more room, or with the dynamic engine. The room is not taken
-    /// from the caller's buffer, because most messages fail for other reasons.
+    /// Retries a failed message: first into a large buffer of its own, then with the dynamic engine. The
+    /// caller's buffer is not enlarged first, because most messages fail for other reasons than its size.
     #[cold]
     #[inline(never)]
     fn encode_again(&mut self, message: T::Message<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {

@@ -66,8 +66,8 @@ impl Arbiter {
             && !self.history.fate(seq_num).was_seen_on(other)
     }
 
-    /// Accepts an untrusted line's copy of a rejected number, unless the copies of that line
-    /// differ: it is better than none. Returns true if there is such a copy.
+    /// Accepts the held copy of a number whose other copy was rejected: an unconfirmed copy is better
+    /// than a gap. Returns false if no copy is held, one was already accepted, or its line is put aside.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };
         let Held { line, hash, .. } = held;

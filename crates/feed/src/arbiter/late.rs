@@ -25,7 +25,7 @@ struct EndedWait {
     first: u64,
     /// ... to before this one.
     end: u64,
-    /// Arrival time of the first packet behind them.
+    /// Arrival time of the first later packet.
     since_ns: u64,
     is_single_line: bool,
 }
@@ -64,12 +64,12 @@ impl EndedWaits {
 
 impl Arbiter {
     /// Returns how long the arbiter would have had to wait for the packets that arrived after their
-    /// numbers were declared lost. Packets behind the last 64 gaps count.
+    /// numbers were declared lost. Counts only packets of the last 64 gaps.
     pub const fn hold_needed(&self) -> HoldNeeded {
         self.ended_waits.needed
     }
 
-    /// Ends the wait for all missing numbers before `end`; the first packet behind them arrived at
+    /// Ends the wait for all missing numbers before `end`; the first later packet arrived at
     /// `since_ns`.
     pub(super) fn release_to(&mut self, end: u64, since_ns: u64) {
         if end <= self.released {

@@ -24,7 +24,7 @@ pub struct ArbiterOptions {
     /// Configured lines, A and B. The arbiter does not wait for a line that is not configured.
     /// Default both.
     pub lines: [bool; 2],
-    /// How long to wait for a missing number after the first packet behind it arrived, in nanoseconds.
+    /// How long to wait for a missing number after the first later packet has arrived, in nanoseconds.
     ///
     /// A longer time recovers more from the slower line; a shorter one delays less. The wait
     /// restarts while the line of that packet continues below it, number by number, with pauses of

@@ -134,7 +134,7 @@ impl<E> Replays<E> {
         true
     }
 
-    /// Drops the waiting packets when a session begins; returns how many there were.
+    /// Drops the waiting packets of the replay service, because a new session begins; returns their number.
     pub(super) fn refuse_waiting(&mut self) -> u64 {
         self.waiting.clear();
         std::mem::take(&mut self.packets_waiting) as u64

@@ -138,7 +138,7 @@ impl<A: Application> Engine<A> {
             let session = self.sessions.session(dialer.key);
             let from_ns = session.map(|session| session.config().logon_from(now.wall_ns));
             if from_ns.is_some_and(|from_ns| from_ns != Some(now.wall_ns)) {
-                // Outside of the schedule no connection is attempted.
+                // Outside its schedule no connection is attempted.
                 let next_ns = from_ns.flatten().unwrap_or(u64::MAX);
                 let wait_ns = next_ns.saturating_sub(now.wall_ns);
                 if let Some(config) = session.map(|session| session.config())

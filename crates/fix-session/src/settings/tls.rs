@@ -191,7 +191,7 @@ fn read_versions(text: &str, versions: &mut Vec<TlsVersion>) -> Result<(), &'sta
             | "tls11" | "tlsv11" => &[],
             _ => {
                 return Err(
-                    "it contains a value that is not a version; expected TLSv1.2 and TLSv1.3",
+                    "it contains a value that is not a TLS version; expected TLSv1.2, TLSv1.3 or both",
                 );
             }
         };

@@ -44,7 +44,7 @@ impl<T: Copy, const N: usize, const WORDS: usize> Column<T, N, WORDS> {
     /// Creates an empty column.
     #[inline(always)]
     pub(crate) const fn new() -> Self {
-        const { assert!(N <= 64 * WORDS, "a bit for each slot") };
+        const { assert!(N <= 64 * WORDS, "each slot needs a presence bit") };
         Self { present: [0; WORDS], slots: [const { MaybeUninit::uninit() }; N] }
     }
 

@@ -140,11 +140,11 @@ pub const fn members<const N: usize>(table: &str) -> [Member; N] {
         (members[count], at) = Member::read(tag, text, after);
         count += 1;
         if at < text.len() {
-            assert!(text[at] == b' ', "members have one space between");
+            assert!(text[at] == b' ', "one space must separate members");
             at += 1;
         }
     }
-    assert!(count == N, "the table has as many members as are wanted");
+    assert!(count == N, "the table must have N members");
     members
 }
 

@@ -206,7 +206,7 @@ function open(isWrong, take2) {
       )
     )
   );
-  if (isWrong) text(error, "The server did not take the token that was given.");
+  if (isWrong) text(error, "The server did not accept the token.");
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -1048,7 +1048,7 @@ function overview(root2, tell2) {
 
 // topics.js
 var LEVELS2 = { live: "good", waiting: "warn", stalled: "bad" };
-var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["went without a word", "bad"] };
+var STANDINGS = { present: ["present", "good"], done: ["its feed is done", "good"], stopped: ["was stopped", "warn"], gone: ["disappeared", "bad"] };
 var FAULTS = { dropped_samples: "bad", stalled_writes: "warn", refused_messages: "warn", duplicate_samples: "warn", lost_samples: "bad", unreadable_samples: "bad" };
 var heads = (isPublisher) => ["Topic", isPublisher ? "#Written" : "#Received", "#Samples/s", isPublisher ? "#Readers" : "#Writers", ...isPublisher ? ["#Backlog"] : []];
 function topicRow(isPublisher) {
@@ -1710,7 +1710,7 @@ function events(channel2) {
 function noGap({ lines, has_seq_nums: hasSeqNums }) {
   if (hasSeqNums === false) return UNNUMBERED;
   const count3 = lines.filter(({ feed }) => feed === "incremental").length;
-  return count3 > 1 ? "No gap: everything that one line lost, the other brought." : "No gap.";
+  return count3 > 1 ? "No gap: each packet that one line lost arrived on the other." : "No gap.";
 }
 function channel(app2) {
   return (state) => {
@@ -1895,16 +1895,16 @@ var MEANINGS = {
   delivered: "Application messages delivered in order",
   resent: "Messages sent again because the peer requested it",
   resend_requests: "How often messages of the peer were missing and requested again",
-  rejected: "Messages of the peer answered with a Reject",
+  rejected: "Messages of the peer that this side rejected",
   refused: "Messages that the peer answered with a Reject",
   garbled: "Messages with a wrong length or checksum, which are ignored",
-  duplicates: "Messages received again that were known"
+  duplicates: "Messages received again that had been received before"
 };
 var ACTS = [
   ["logout", "Log out", "A Logout is sent; an initiator connects again."],
   ["reset", "Reset numbers", "Both numbers begin at 1: at once, or by a Logon with ResetSeqNumFlag. Messages that were not delivered are lost."],
-  ["disable", "Disable", "The session is logged out and lets nobody in until it is enabled."],
-  ["enable", "Enable", "The session connects or lets its peer in again."],
+  ["disable", "Disable", "The session is logged out. It neither connects nor accepts its peer until it is enabled."],
+  ["enable", "Enable", "The session connects, or accepts its peer, again."],
   ["numbers", "Set numbers", "Both sides must agree on them, or the session ends with its next message. It must be disconnected."]
 ];
 var MARKS = {
@@ -2413,7 +2413,7 @@ function packetsView(root2, app2, [wantedChannel, wantedPacket] = []) {
           names.length > 1 && channels,
           h("label", { class: "push", for: "hold" }, hold, " hold the list")
         ),
-        h("p", { class: "quiet" }, "Those that failed, or came near a gap or fault, are first; then the last ones, which are kept only while somebody looks. Packets over 9,216 bytes are not kept."),
+        h("p", { class: "quiet" }, "Packets that failed or are near a gap or fault come first, then the latest ones, which are kept only while somebody looks at packets. Packets over 9,216 bytes are not kept."),
         h("div", { class: "tools" }, kind, number),
         none,
         h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Packets" }, list)

@@ -359,7 +359,8 @@ class FieldMap:
     def setField(self, field: FieldBase | int, value: str | None = None) -> None:
         """Set a field: a field object, or a tag and the value as text.
 
-        The count of a group whose entries are there must be theirs, or a ``ValueError`` is raised.
+        If the group of a NumInGroup field has entries, the value must be their number; otherwise a
+        ``ValueError`` is raised.
         """
         if isinstance(field, int):
             field = StringField(field, value)
@@ -392,18 +393,18 @@ class FieldMap:
         return field
 
     def getFieldIfSet(self, field: FieldBase) -> bool:
-        """Set the field object to its value; return whether it is there."""
+        """Set the field object to the message's value; return whether the message has the field."""
         if self.isSetField(field):
             self.getField(field)
             return True
         return False
 
     def isSetField(self, field: FieldBase | int) -> bool:
-        """Whether a field is there."""
+        """Whether the message has a field."""
         return (field if isinstance(field, int) else field.getTag()) in self._values
 
     def removeField(self, field: FieldBase | int) -> None:
-        """Remove a field, if it is there."""
+        """Remove a field, if the message has it."""
         if self._added is not None:
             self._refuse("remove a field of a message that is being sent", _ADD_ONLY)
         self._values.pop(field if isinstance(field, int) else field.getTag(), None)

@@ -263,7 +263,7 @@ class _Rows:
         for field in schema.fields:
             if known.get(field.name) != field.dataType:
                 expected = known.get(field.name)
-                what = "is not there" if expected is None else f"is {expected.simpleString()}"
+                what = "does not exist" if expected is None else f"is {expected.simpleString()}"
                 raise ValueError(f"column {field.name} {what}: {field.dataType.simpleString()} was asked for")
         self._schema = schema
         self._all_columns: list[str] = whole.names

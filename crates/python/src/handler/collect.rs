@@ -175,7 +175,7 @@ impl Sink<Message> for Collect {
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
-        self.notice("reset", format!("the numbering began anew with {seq_num}"));
+        self.notice("reset", format!("sequence numbers restarted with {seq_num}"));
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {

@@ -84,7 +84,7 @@ impl CollectorAddress {
         let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(expected());
         };
-        // A port that is no number leaves text behind the host without being a port.
+        // After an invalid port the authority is longer than the host, although it has no port.
         let has_port = authority.port_u16().is_some_and(|port| port > 0);
         match authority.host() {
             "" => Err(expected()),

@@ -43,7 +43,7 @@ pub struct Bars {
     pub groups: Vec<(String, Vec<(usize, f64)>)>,
 }
 
-/// Series of a family that can be told apart.
+/// Number of series of one family that have different shades.
 pub const SHADES: usize = 3;
 
 /// A colour on white, and the one that takes its place where the reader prefers dark pages.

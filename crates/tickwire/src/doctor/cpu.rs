@@ -67,11 +67,11 @@ fn idle(machine: &Machine) -> Finding {
         (Some(driver), Some((us, state))) => Finding::good(
             name,
             format!("{driver}, down to {state} ({us} us)"),
-            "sleep states wake at once",
+            "the CPU leaves its sleep states quickly",
         ),
         _ => Finding::unknown(
             name,
-            "no idle driver is reported; a virtual CPU without one halts at once, which makes a wake-up 20 to 40 us",
+            "no idle driver is reported; a virtual CPU without one halts at once, and a wake-up then takes 20 to 40 us",
             "--spin; in a virtual machine also the kernel's parameter cpuidle_haltpoll.force=1",
         ),
     }

@@ -98,7 +98,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     encoded.map(|()| Outcome::Clean)
 }
 
-/// Encodes the lines of an input with this name.
+/// Encodes the lines of an input; errors name the input as `name`.
 fn encode_lines(
     lines: impl Iterator<Item = io::Result<String>>,
     name: &str,

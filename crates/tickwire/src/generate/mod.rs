@@ -63,7 +63,7 @@ struct CmeArgs {
     /// and 36 bytes. Default: a whole day, 4.83 entries
     #[arg(long, value_name = "NUMBER")]
     channel: Option<Channel>,
-    /// Start with full books, so that receivers need a snapshot; always with channels 9 and 11
+    /// Start with full books, so that receivers need a snapshot; always on with --channel 9 or 11
     #[arg(long)]
     mid_session: bool,
     /// Write snapshot packets to this file, with sequence numbers from 1

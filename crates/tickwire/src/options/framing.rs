@@ -63,11 +63,11 @@ pub struct FramingArgs {
     /// A header of FAST-encoded fields before each message, including a block length (also -hfast).
     #[arg(long, help_heading = "Headers, as QuickFAST names them", conflicts_with = "hfix")]
     hfast: bool,
-    /// Bytes, or encoded fields without --hfix, before the block length (also -hprefix).
+    /// With --hfix, number of bytes before the block length; otherwise number of encoded fields (also -hprefix).
     #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     hprefix: usize,
-    /// Bytes, or encoded fields without --hfix, after the block length (also -hsuffix).
+    /// With --hfix, number of bytes after the block length; otherwise number of encoded fields (also -hsuffix).
     #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
     #[arg(help_heading = "Headers, as QuickFAST names them")]
     hsuffix: usize,

@@ -340,7 +340,9 @@ impl ReceiveArgs {
         let Some((_, what)) = is_of_one.into_iter().find(|(is_given, _)| *is_given) else {
             return Ok(());
         };
-        Err(Failure::Usage(format!("{what} on the command line: name one --channel")))
+        Err(Failure::Usage(format!(
+            "{what} on the command line: select one channel with --channel"
+        )))
     }
 
     /// Returns these arguments completed by a channel's settings.

@@ -1,9 +1,9 @@
-//! Tells once per growth which hold time would have waited for packets that arrived too late.
+//! Logs the hold time that late packets would have needed: the first time, and whenever it has doubled.
 
 use super::report::hold_hint;
 use tickwire_feed::arbiter::Arbiter;
 
-/// Warns of late packets of a live channel.
+/// Warns of late packets on a live channel.
 #[derive(Debug, Default)]
 pub struct LateWatch {
     /// The hold time, in nanoseconds, that the last warning named; 0 before the first.

@@ -11,7 +11,7 @@ use tickwire_shm_transport::PublisherSearch;
 /// The values of `--transport` for subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscribeTransport {
-    /// Shared memory if a publisher of one of the topics is there, otherwise DDS.
+    /// Shared memory if it has a publisher of one of the topics, otherwise DDS.
     Auto,
     /// DDS.
     Dds,
@@ -27,7 +27,7 @@ impl clap::ValueEnum for SubscribeTransport {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             Self::Auto => PossibleValue::new("auto")
-                .help("Shared memory if a publisher of one of the topics is there, otherwise DDS"),
+                .help("Shared memory if it has a publisher of one of the topics, otherwise DDS"),
             Self::Dds => PossibleValue::new("dds").help("DDS"),
             Self::Shm => PossibleValue::new("shm").help("Shared memory"),
         })

@@ -310,7 +310,7 @@ impl Decoder {
         let leaves_lanes = code.leaves_lanes;
         // In a stream the message may be incomplete, which says nothing about SIMD.
         if vectors && (!STREAM || message.is_some()) {
-            // If the code bailed out as well, the SIMD engine's work was wasted.
+            // If the compiled code bailed out too, the work of the SIMD engine was wasted.
             self.jit.vectors_did(index, message.as_ref().is_none_or(|message| message.is_declined));
         }
         let Some(message) = message else {

@@ -105,7 +105,7 @@ impl<T: Copy> Ring<T> {
     /// Returns the slot of a count.
     fn entry(&self, count: u32) -> *mut T {
         let index = (count & (self.size - 1)) as usize;
-        // SAFETY: the remainder is below the size, and `map` has mapped as many entries behind `desc`.
+        // SAFETY: the remainder is below the size, and `map` has mapped as many entries after `desc`.
         unsafe { self.mapped.base.as_ptr().add(self.offsets.desc as usize).cast::<T>().add(index) }
     }
 }

@@ -49,7 +49,7 @@ impl Peer {
     pub fn build(&self, folder: &Path) -> Result<(), String> {
         let folder = folder.join(self.folder);
         if !folder.is_dir() {
-            return Err(format!("{} is not there", folder.display()));
+            return Err(format!("{} does not exist", folder.display()));
         }
         output(self.build, &[], &folder).map(|_| ())
     }

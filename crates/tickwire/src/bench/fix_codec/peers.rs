@@ -94,7 +94,7 @@ fn digest(bytes: &[u8]) -> String {
 fn run(command: &[&str], input: &[u8], folder: &Path) -> Result<Output, String> {
     let (&program, arguments) = command.split_first().ok_or("it has no command")?;
     if !folder.is_dir() {
-        return Err(format!("{} is not there", folder.display()));
+        return Err(format!("{} does not exist", folder.display()));
     }
     let start = |error: std::io::Error| format!("{program} does not start: {error}");
     let mut child = Command::new(program)

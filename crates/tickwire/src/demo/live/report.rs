@@ -146,7 +146,7 @@ impl fmt::Display for Live {
             )?;
             writeln!(
                 f,
-                "  {published} samples published, {received} received, {lost} lost, {duplicates} twice"
+                "  {published} samples published, {received} received, {lost} lost, {duplicates} duplicates"
             )?;
         }
         if self.runs.iter().any(|run| run.counters().lost > 0) {

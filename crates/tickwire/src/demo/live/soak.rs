@@ -67,7 +67,7 @@ pub fn soak(args: &DemoArgs, seconds: u64, stop: &Stop) -> Result<Outcome, Failu
     )?;
     writeln!(
         out,
-        "{lost} lost, {duplicates} twice, {gaps} sequence numbers that neither line brought"
+        "{lost} lost, {duplicates} duplicates, {gaps} sequence numbers that neither line delivered"
     )?;
     for (name, (warm, last)) in ["publisher", "subscriber"].iter().zip(warm.iter().zip(last)) {
         let kib = |kib: Option<u64>| kib.map_or("?".to_owned(), |kib| kib.to_string());

@@ -19,7 +19,7 @@ fn late_text(needed: HoldNeeded, options: &ArbiterOptions) -> Option<String> {
     let HoldNeeded { two_lines_ns, single_line_ns } = needed;
     let longest_ns = two_lines_ns.max(single_line_ns)?;
     let late = format!(
-        "Packets arrived up to {} after the first packet behind them, when their sequence numbers were already \
+        "Packets arrived up to {} after the first packet with a higher sequence number, when their sequence numbers were already \
          declared lost",
         time_text(round_up(longest_ns))
     );
