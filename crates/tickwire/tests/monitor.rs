@@ -44,7 +44,8 @@ impl Running {
     /// Returns the port of its monitor.
     fn port(&mut self) -> u16 {
         let line = self.line("monitor at ");
-        let (_, rest) = line.rsplit_once(':').expect("a port");
+        let (_, url) = line.split_once("monitor at ").expect("an address");
+        let rest = url.split(':').nth(2).expect("a port");
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().unwrap_or_else(|error| panic!("{error}: {line}"))
     }
@@ -200,6 +201,70 @@ fn lines_to_the_journal_begin_with_their_priority() {
     }
     let text = run(&lost, true);
     assert!(text.lines().any(|line| line.starts_with("<4>")), "{text}");
+}
+
+/// Returns the value of a key of a systemd unit.
+fn of_unit<'u>(unit: &'u str, key: &str) -> &'u str {
+    let value = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    value.unwrap_or_else(|| panic!("no {key}: {unit}"))
+}
+
+/// Starts each unit's command with settings as its comment describes them, and stops it by the unit's signal. `.ci/units` does it with
+/// systemd.
+#[test]
+fn the_commands_of_the_systemd_units_run_with_their_settings_and_end_by_their_signal() {
+    let folder = folder("units");
+    let d = folder.display();
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let generated = support::tickwire(&format!(
+        "generate day -o {d}/day.pcap --write-templates {d}/templates.xml -n 500 --seed 7 -a 239.252.{high}.{low} -p 22150"
+    ));
+    assert_eq!(generated.status, 0, "{}", generated.err);
+    let feed = format!(
+        "templates = \"templates.xml\"\nframing = \"cme\"\n[channels.futures.lines]\n\
+         a = {{ group = \"239.252.{high}.{low}\", port = 22150 }}\n"
+    );
+    support::file(&folder, "one.toml", feed.as_bytes());
+    support::file(
+        &folder,
+        "one.cfg",
+        b"[SESSION]\nConnectionType=acceptor\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n\
+          FileStorePath=store\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n",
+    );
+    let processes = b"[[process]]\nname = \"feed\"\naddress = \"127.0.0.1:1\"\n";
+    support::file(&folder, "processes.toml", processes);
+    let transport = format!("--transport shm --shm-directory {d}/channels");
+    let units = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ops/systemd"));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(units).expect("units") {
+        let path = entry.expect("a unit").path();
+        let name = path.file_stem().expect("a name").to_str().expect("text").to_owned();
+        let unit = std::fs::read_to_string(&path).expect("a unit");
+        let options = match name.as_str() {
+            "tickwire-multicast@" => "--rate 1",
+            _ => transport.as_str(),
+        };
+        let line = of_unit(&unit, "ExecStart")
+            .replace("/etc/tickwire", &d.to_string())
+            .replace("/var/lib/tickwire/%i", &d.to_string())
+            .replace("%i", "one")
+            .replace("${CAPTURE}", &format!("{d}/day.pcap"))
+            .replace("${MONITOR}", "0")
+            .replace("$OPTIONS", options);
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert_eq!(arguments[0], "/usr/bin/tickwire", "{name}");
+        assert!(!line.contains(['$', '%']), "{name}: {line}");
+        let mut running = Running::start(&arguments[1..]);
+        assert_eq!(get(running.port(), "/health", "").0, 200, "{name}");
+        let signal = of_unit(&unit, "KillSignal").trim_start_matches("SIG");
+        let id = running.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status().expect("kill runs");
+        assert!(sent.success(), "{name}");
+        let status = running.child.wait().expect("it ends");
+        assert!(status.success(), "{name}: {status}");
+        names.push(name);
+    }
+    assert_eq!(names.len(), 6, "{names:?}");
 }
 
 #[test]
