@@ -1,5 +1,11 @@
-//! Measures the cost of a monitor for the receiving thread:
-//! `cargo run --release -p tickwire-monitor --example cost -- [ROUNDS [MESSAGES_PER_PACKET [SECONDS [RATE [BURST [free]]]]]]`
+//! Measures the cost of a monitor for the receiving thread, as instructions or as time:
+//!
+//! ```text
+//! cargo run --release -p tickwire-monitor --example cost -- instructions [MESSAGES_PER_PACKET]
+//! cargo run --release -p tickwire-monitor --example cost -- [ROUNDS [MESSAGES_PER_PACKET [SECONDS [RATE [BURST [free]]]]]]
+//! ```
+//!
+//! [`instructions`] counts instructions with valgrind; they hardly depend on the machine's load. The rest of this page is about time.
 //!
 //! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets to the loop and handler of
 //! `tickwire receive`, which runs throughout with the same books. Four setups take turns in each of ROUNDS (10) rounds, for SECONDS
@@ -12,21 +18,23 @@
 //! receiving thread finds when it wakes, and so what a packet costs. That number is printed to show it.
 //!
 //! Prints the CPU time of the receiving thread per packet: for each setup the least and the median of the rounds, and both as ratios
-//! to no monitor, and the part that publications took, which is measured directly. The ratio of medians is the median of the ratios within a round. Prints the memory of the process too. Fails if
-//! publications take more than 1 % of a packet with one client or 3 % with fifty, or if memory grows by more than 64 MiB within a turn or
-//! from the first round to the last: slow clients would then be kept in memory.
+//! to no monitor, and the part that publications took, which is measured directly. The ratio of medians is the median of the ratios within a
+//! round. Prints the memory of the process too. Fails if publications take more than 1 % of a packet with one client or 3 % with fifty, or if
+//! memory grows by more than 64 MiB within a turn or from the first round to the last: slow clients would then be kept in memory.
+
+mod instructions;
 
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire_exchange::{CmeShape, Generator, Options};
-use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet};
+use tickwire_fast::{Decoder, DecoderOptions, Message, Program, TemplateSet, TierUp};
 use tickwire_feed::arbiter::{Gap, Line};
 use tickwire_feed::framing::{Framing, Preset};
 use tickwire_feed::handler::{
@@ -146,7 +154,22 @@ impl PacketHandler<Tapped> for Kept {
 }
 
 fn decoding(framing: Framing) -> DecoderOptions {
-    DecoderOptions::default().reset(framing.reset_policy().into())
+    // Otherwise machine code replaces the portable engine during some turn.
+    DecoderOptions::default().reset(framing.reset_policy().into()).tier_up(TierUp::Eager)
+}
+
+/// Returns the handler of the feed.
+fn handler(set: &TemplateSet) -> Result<Books, Failure> {
+    let framing = Preset::Cme.framing();
+    let program = Arc::new(Program::compile(set.clone())?);
+    let engine = || {
+        Dynamic::new(
+            Decoder::with_options(program.clone(), decoding(framing)),
+            &SeqNumField::default(),
+        )
+    };
+    let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
+    Ok(Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?)
 }
 
 /// A monitor that so many clients stream.
@@ -172,24 +195,30 @@ fn monitor(set: &TemplateSet, clients: usize) -> Result<(Tap, HttpServer, Monito
     for client in 0..clients {
         let (address, of) = (server.address(), if client % 2 == 0 { "state" } else { "books" });
         let is_slow = client % SLOW_EVERY == SLOW_EVERY - 1;
-        thread::spawn(move || read_stream(address, of, is_slow));
+        thread::spawn(move || read_streams(address, of, is_slow));
     }
     Ok((tap, server, monitor))
 }
 
-/// Reads a stream until the server ends it; a slow client reads nothing of it.
-fn read_stream(address: SocketAddr, of: &str, is_slow: bool) {
-    let Ok(mut stream) = TcpStream::connect(address) else { return };
+/// Bytes that clients have read.
+static READ_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Reads streams, one after the other, until the server is gone; a slow client reads nothing of them.
+fn read_streams(address: SocketAddr, of: &str, is_slow: bool) {
     let request = format!("GET /api/v1/stream?of={of} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    if stream.write_all(request.as_bytes()).is_err() {
-        return;
-    }
-    if is_slow {
-        // Longer than a run, and than streams last.
-        thread::sleep(Duration::from_secs(60));
-    }
     let mut buffer = vec![0; 1 << 16];
-    while stream.read(&mut buffer).is_ok_and(|len| len > 0) {}
+    while let Ok(mut stream) = TcpStream::connect(address)
+        && stream.write_all(request.as_bytes()).is_ok()
+    {
+        if is_slow {
+            // Longer than streams last.
+            thread::sleep(Duration::from_secs(60));
+            continue;
+        }
+        while let Ok(len @ 1..) = stream.read(&mut buffer) {
+            READ_BYTES.fetch_add(len as u64, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Uses so much CPU time a second on many threads, as clients of streams do, until `is_over`. Each thread copies memory of its own.
@@ -248,6 +277,18 @@ impl Plan {
     }
 }
 
+/// Returns the options of the generated feed.
+fn feed_options(messages_per_packet: usize) -> Options {
+    Options {
+        // As many as have sequence numbers of 32 bits: more than are sent.
+        messages: u64::from(u32::MAX) - 1,
+        messages_per_packet_max: messages_per_packet,
+        securities: SECURITIES,
+        framing: Some(Preset::Cme.framing()),
+        ..Options::cme(CmeShape::Average)
+    }
+}
+
 /// The feed: generated for each turn, and sent on both lines.
 struct Feed {
     set: TemplateSet,
@@ -259,14 +300,7 @@ struct Feed {
 
 impl Feed {
     fn new(plan: &Plan, endpoints: [Endpoint; 2]) -> Result<Self, Failure> {
-        let options = Options {
-            // As many as have sequence numbers of 32 bits: more than are sent.
-            messages: u64::from(u32::MAX) - 1,
-            messages_per_packet_max: plan.messages_per_packet,
-            securities: SECURITIES,
-            framing: Some(Preset::Cme.framing()),
-            ..Options::cme(CmeShape::Average)
-        };
+        let options = feed_options(plan.messages_per_packet);
         let (rate, burst) = (plan.rate, plan.burst);
         let open = |endpoint| Sender::open(endpoint, SenderOptions::default());
         Ok(Self {
@@ -399,16 +433,7 @@ fn receive(
     if is_pinned {
         pin_current_thread(RECEIVING_CPU)?;
     }
-    let framing = Preset::Cme.framing();
-    let program = Arc::new(Program::compile(set.clone())?);
-    let engine = || {
-        Dynamic::new(
-            Decoder::with_options(program.clone(), decoding(framing)),
-            &SeqNumField::default(),
-        )
-    };
-    let books = MarketDataAdapter::new(program.clone(), &AdapterOptions::default());
-    let handler = Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?;
+    let handler = handler(set)?;
     let open = |endpoint| Receiver::open(endpoint, ReceiverOptions::default());
     let inputs = Line::ALL
         .map(Source::Incremental)
@@ -430,6 +455,10 @@ fn receive(
     failure
 }
 
+/// Counts of market events: the feed's are not counted here.
+const NO_EVENTS: [(&str, u64); 5] =
+    [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
+
 /// Publishes to the monitor, if there is one, as `receive` does.
 fn publish(channel: &mut FeedChannel, moment: Moment) {
     if channel.sink.tap.as_ref().is_none_or(|tap| !tap.is_due(moment.now_ns)) {
@@ -445,8 +474,8 @@ fn publish(channel: &mut FeedChannel, moment: Moment) {
     let begun = Instant::now();
     let sockets = channel.inputs().map(socket).collect();
     let Some(tap) = &mut channel.sink.tap else { return };
-    let events = [("trade", 0), ("statistic", 0), ("status", 0), ("definition", 0), ("other", 0)];
-    tap.publish(moment.now_ns, &Facts { sockets, view: channel.handler.0.view(), events });
+    let view = channel.handler.0.view();
+    tap.publish(moment.now_ns, &Facts { sockets, view, events: NO_EVENTS });
     channel.sink.publishing_ns += begun.elapsed().as_nanos() as u64;
 }
 
@@ -526,8 +555,8 @@ fn measure(
 }
 
 const NAMES: [&str; 4] = ["no monitor", "one client", "50 clients", "control"];
-/// Largest part of a packet's time that publications may take in each setup.
-const PUBLISHING_MAX: [f64; 4] = [0.0, 0.01, 0.03, 0.0];
+/// Largest part of a packet's cost that each setup may add. Only that of publications is checked as time.
+const COST_MAX: [f64; 4] = [0.0, 0.01, 0.03, 0.0];
 
 /// Measures all setups in turns; returns the nanoseconds per packet of each setup, by round.
 fn rounds(plan: &Plan, feed: &mut Feed, shared: &Shared) -> Result<[Vec<f64>; 4], Failure> {
@@ -564,8 +593,8 @@ fn rounds(plan: &Plan, feed: &mut Feed, shared: &Shared) -> Result<[Vec<f64>; 4]
                 let text = format!("{name}: memory grew from {early} MiB to {late} MiB in a turn");
                 return Err(text.into());
             }
-            if publishing_ns > PUBLISHING_MAX[at] * packet_ns {
-                let (part, most) = (publishing_ns / packet_ns * 100.0, PUBLISHING_MAX[at] * 100.0);
+            if publishing_ns > COST_MAX[at] * packet_ns {
+                let (part, most) = (publishing_ns / packet_ns * 100.0, COST_MAX[at] * 100.0);
                 let text =
                     format!("{name}: publications took {part:.1} % of a packet, not {most} %");
                 return Err(text.into());
@@ -593,6 +622,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(mode) = arguments.first().filter(|mode| mode.starts_with("instructions")) {
+        return instructions::run(mode, &arguments[1..]);
+    }
     let plan = Plan::of_arguments()?;
     if plan.is_pinned {
         // All threads but the receiving one inherit this.
