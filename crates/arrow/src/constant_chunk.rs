@@ -1,7 +1,7 @@
 //! Parquet column chunks with the same value in all rows, as two run lengths.
 //!
 //! Arrow's writer hashes the value of every row, and encodes a level for every null. Templates have constants in every message, such as four
-//! columns of CME's increments, and other columns may have one value for a row group, such as a date.
+//! columns of CME's increments, and other columns may have one value for a row group, such as a date or the SenderCompID of a log.
 //! cme30000 to Parquet takes 254 ns per row instead of 304. Most fields of a FIX dictionary are absent in all messages.
 
 use std::io::Write;
@@ -11,16 +11,20 @@ use arrow_array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
 use parquet::basic::{Compression, Encoding, EncodingMask, PageType, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+
+/// Longest text in statistics, in bytes: that of the Parquet library in statistics of pages.
+const STATISTICS_TEXT_MAX: usize = 64;
 
 /// The value in all rows of a column, by its physical type in Parquet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +39,8 @@ pub(crate) enum OnlyValue {
 }
 
 impl OnlyValue {
-    /// Returns the value, if all rows have the same one and it is null, an empty list, an integer or a word of a
-    /// dictionary.
+    /// Returns the value, if all rows have the same one and it is null, an empty list, an integer, a text or a word of
+    /// a dictionary.
     pub(crate) fn of(field: &Field, column: &ArrayRef) -> Option<Self> {
         let nulls = column.null_count();
         if nulls > 0 && nulls == column.len() {
@@ -60,6 +64,7 @@ impl OnlyValue {
             // Parquet stores unsigned integers as signed ones of the same width.
             DataType::UInt32 => Self::Int32(only::<UInt32Type>(column)? as i32),
             DataType::UInt64 => Self::Int64(only::<UInt64Type>(column)? as i64),
+            DataType::Utf8 => Self::Text(only_text(column.as_string())?.to_owned()),
             DataType::Dictionary(key, _) if **key == DataType::Int16 => {
                 let words = column.as_dictionary::<Int16Type>();
                 let keys: ArrayRef = std::sync::Arc::new(words.keys().clone());
@@ -77,13 +82,12 @@ impl OnlyValue {
             Self::Null | Self::Empty(_) => return None,
             Self::Int32(value) => value.to_le_bytes().to_vec(),
             Self::Int64(value) => value.to_le_bytes().to_vec(),
-            // Fits: a constant of a template file, or the name of an enumeration's element.
+            // Fits: the ends of texts have 32 bits.
             Self::Text(text) => [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat(),
         })
     }
 
-    /// Returns the statistics of a chunk of this physical type; texts have none, as in other columns with a
-    /// dictionary.
+    /// Returns the statistics of a chunk of this physical type; long texts have none.
     fn statistics(&self, physical: Type, rows: usize) -> Option<Statistics> {
         let nulls = Some(rows as u64);
         match self {
@@ -103,6 +107,10 @@ impl OnlyValue {
             }
             Self::Int64(value) => {
                 Some(Statistics::int64(Some(*value), Some(*value), None, Some(0), false))
+            }
+            Self::Text(text) if text.len() <= STATISTICS_TEXT_MAX => {
+                let bound = Some(ByteArray::from(text.as_str()));
+                Some(Statistics::byte_array(bound.clone(), bound, None, Some(0), false))
             }
             Self::Text(_) => None,
         }
@@ -188,6 +196,18 @@ fn only<A: ArrowPrimitiveType>(column: &ArrayRef) -> Option<A::Native> {
     let values = column.as_primitive::<A>().values();
     let first = *values.first()?;
     values.iter().all(|value| *value == first).then_some(first)
+}
+
+/// Returns the text of all rows, none of which is null.
+fn only_text(column: &StringArray) -> Option<&str> {
+    let (ends, bytes) = (column.offsets(), column.values());
+    let (first, last) = (usize::try_from(ends.first()).ok()?, usize::try_from(ends.last()).ok()?);
+    let len = usize::try_from(*ends.get(1)?).ok()?.checked_sub(first)?;
+    let texts = bytes.get(first..last)?;
+    // Bytes that equal those `len` before them repeat the first text.
+    let is_repeated = texts.get(len..)? == texts.get(..texts.len() - len)?;
+    let mut lengths = ends.windows(2).map(|pair| pair[1].abs_diff(pair[0]) as usize);
+    (is_repeated && lengths.all(|other| other == len)).then(|| column.value(0))
 }
 
 /// Returns the body of a data page: a run of definition levels 1, if values may be missing, and a run of

@@ -186,6 +186,10 @@ fn constants(rows: usize, nullable: bool, odd: impl Fn(usize) -> bool) -> Record
         );
         DictionaryArray::<Int16Type>::try_new(keys, words.clone()).unwrap()
     };
+    let texts = |first: &str, last: &str| -> ArrayRef {
+        let texts = (1..=rows).map(|row| if row < rows { first } else { last });
+        Arc::new(StringArray::from_iter_values(texts))
+    };
     macro_rules! column {
         ($array:ident, $number:expr, $value:expr) => {{
             let last = if odd($number) { $value - 1 } else { $value };
@@ -204,7 +208,9 @@ fn constants(rows: usize, nullable: bool, odd: impl Fn(usize) -> bool) -> Record
         ("u64", column!(UInt64Array, 7, u64::MAX)),
         ("word", Arc::new(keys(1, if odd(8) { 2 } else { 1 })) as ArrayRef),
         ("empty", Arc::new(keys(0, if odd(9) { 2 } else { 0 })) as ArrayRef),
-        ("pkt", column!(UInt64Array, 10, 7)),
+        ("text", texts("é", if odd(10) { "è" } else { "é" })),
+        ("none", texts("", if odd(11) { "x" } else { "" })),
+        ("pkt", column!(UInt64Array, 12, 7)),
     ];
     let columns = columns.into_iter().map(|(name, column)| (name, column, nullable));
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
@@ -242,11 +248,14 @@ fn columns_of_one_value_are_read_back() {
         let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
         let first = reader.metadata().row_group(0);
         if odd == 0 {
-            assert!(first.columns()[..10].iter().all(|column| column.compressed_size() < 100));
+            assert!(first.columns()[..12].iter().all(|column| column.compressed_size() < 100));
             let statistics = first.column(3).statistics().expect("statistics");
             let least = statistics.min_bytes_opt().expect("a minimum");
             assert_eq!(least, (i64::MIN + 1).to_le_bytes());
             assert_eq!(statistics.null_count_opt(), Some(0));
+            let text = first.column(10).statistics().expect("statistics");
+            assert_eq!(text.min_bytes_opt(), Some("é".as_bytes()));
+            assert_eq!(text.max_bytes_opt(), Some("é".as_bytes()));
         }
     }
 }
