@@ -242,12 +242,14 @@ impl<'t> Scanner<'t> {
             self.at = begin.end;
             return Some(broken(begin, after));
         };
-        let mut found = match self.whole(begin.start, separator) {
-            Some(place) => self.taken(place, separator),
-            None => self.split(begin.start, self.text.len(), separator),
+        let (mut found, has_head) = match self.whole(&begin, separator) {
+            Some((place, has_head)) => (self.taken(place, separator), has_head),
+            None => (self.split(begin.start, self.text.len(), separator), false),
         };
         self.at = found.place.end;
-        complete(&mut found);
+        if !has_head {
+            complete(&mut found);
+        }
         Some(found)
     }
 
@@ -307,28 +309,32 @@ impl<'t> Scanner<'t> {
         None
     }
 
-    /// Returns the range of a message whose BodyLength leads to its CheckSum.
-    fn whole(&self, start: usize, separator: &[u8]) -> Option<Range<usize>> {
-        let text = self.text.get(start..)?;
-        let value = text.iter().position(|byte| *byte == separator[0])?;
-        let digits = text.get(value..)?.strip_prefix(separator)?.strip_prefix(b"9=")?;
+    /// Returns the range of a message whose BodyLength leads to its CheckSum, and whether MsgType follows BodyLength.
+    fn whole(&self, begin: &Range<usize>, separator: &[u8]) -> Option<(Range<usize>, bool)> {
+        let text = self.text.get(begin.start..)?;
+        let value = text.get(begin.len()..)?;
+        let digits = without_separator(value, separator)?.strip_prefix(b"9=")?;
         let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).take(10).count();
-        let body_len: usize = std::str::from_utf8(digits.get(..len.min(9))?).ok()?.parse().ok()?;
+        let add = |number, digit: &u8| number * 10 + usize::from(digit - b'0');
+        let body_len = digits.get(..len.min(9)).filter(|digits| !digits.is_empty())?;
+        let body_len = body_len.iter().fold(0, add);
         if body_len > self.patterns.len_max {
             return None;
         }
-        let body = digits.get(len..)?.strip_prefix(separator)?;
+        let body = without_separator(digits.get(len..)?, separator)?;
         let body_at = text.len() - body.len();
         let counted = text_len(body, body_len, separator)?;
         let trailer = body_at + Some(counted).filter(|len| *len <= self.patterns.len_max)?;
         let found = text.get(trailer..trailer.checked_add(6)?)?;
         let is_sum = found.starts_with(b"10=") && found.iter().skip(3).all(u8::is_ascii_digit);
-        let is_next = is_sum && text.get(..trailer)?.ends_with(separator);
+        let before = text.get(trailer.checked_sub(separator.len())?..)?;
+        let is_next = is_sum && without_separator(before, separator).is_some();
         let after = text.get(trailer + 6..).unwrap_or_default();
         let has_end = after.first().is_none_or(|byte| !byte.is_ascii_digit());
         (is_next && has_end).then(|| {
-            let end = trailer + 6 + if after.starts_with(separator) { separator.len() } else { 0 };
-            start..start + end
+            let has_last = without_separator(after, separator).is_some();
+            let end = trailer + 6 + if has_last { separator.len() } else { 0 };
+            (begin.start..begin.start + end, body.starts_with(b"35="))
         })
     }
 
@@ -468,6 +474,14 @@ impl<'t> Scanner<'t> {
         let closing = CLOSING.iter().find(|(open, _)| Some(open) == before);
         let at = closing.and_then(|(_, close)| field.iter().position(|byte| byte == close));
         field.get(..at.unwrap_or(field.len())).unwrap_or_default()
+    }
+}
+
+/// Returns the text after a separator at its start. Most separators are one byte: it is compared without a call.
+fn without_separator<'t>(text: &'t [u8], separator: &[u8]) -> Option<&'t [u8]> {
+    match (separator, text) {
+        ([separator], [first, rest @ ..]) => (first == separator).then_some(rest),
+        _ => text.strip_prefix(separator),
     }
 }
 
