@@ -3,15 +3,18 @@
 use std::io::Write;
 use std::sync::{Arc, MutexGuard};
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{FieldRef, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Decimal128Array, RecordBatch};
+use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, FieldRef, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
+use parquet::data_type::FixedLenByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::constant_chunk::OnlyValue;
@@ -43,6 +46,8 @@ struct ColumnEncoder {
     /// True if its pages have statistics, which only Arrow's writer creates.
     has_pages: bool,
     rows: ColumnRows,
+    /// The values of a column whose statistics the library does not create.
+    wide: Option<WideBounds>,
     /// The first error; values after it are dropped.
     failed: Option<ParquetError>,
 }
@@ -211,8 +216,9 @@ fn encoder(column: &GroupColumn) -> Result<MutexGuard<'_, ColumnEncoder>, Parque
 
 impl ColumnEncoder {
     fn new(field: &FieldRef) -> Self {
+        let wide = WideBounds::of(field.data_type());
         let (field, leaves) = (Arc::clone(field), Vec::new());
-        Self { field, leaves, has_pages: false, rows: ColumnRows::None, failed: None }
+        Self { field, leaves, has_pages: false, rows: ColumnRows::None, wide, failed: None }
     }
 
     fn waiting_bytes(&self) -> usize {
@@ -263,6 +269,9 @@ impl ColumnEncoder {
     }
 
     fn write(&mut self, values: &ArrayRef) -> Result<(), ParquetError> {
+        if let (Some(wide), Some(values)) = (&mut self.wide, values.as_primitive_opt()) {
+            wide.add(values);
+        }
         let leaves = compute_leaves(&self.field, values)?;
         let mut pairs = leaves.iter().zip(&mut self.leaves);
         pairs.try_for_each(|(values, leaf)| leaf.write(values))
@@ -274,6 +283,57 @@ impl ColumnEncoder {
             return Ok(CompleteColumn::Same { value, count, leaves: self.leaves.len() });
         }
         let chunks = self.leaves.into_iter().map(ArrowColumnWriter::close);
-        Ok(CompleteColumn::Chunks(chunks.collect::<Result<_, _>>()?))
+        let mut chunks: Vec<_> = chunks.collect::<Result<_, _>>()?;
+        if let (Some(wide), [chunk]) = (&self.wide, &mut chunks[..]) {
+            let metadata = &mut chunk.close_mut().metadata;
+            let statistics = wide.statistics(metadata.column_descr().type_length());
+            *metadata = metadata.clone().into_builder().set_statistics(statistics).build()?;
+        }
+        Ok(CompleteColumn::Chunks(chunks))
     }
+}
+
+/// Least and greatest value of a column of decimals that Parquet stores as bytes. The library compares these bytes by two
+/// calls of memcmp per value.
+struct WideBounds {
+    least: i128,
+    greatest: i128,
+    nulls: u64,
+}
+
+impl WideBounds {
+    /// Returns bounds without values; `None` for other types.
+    fn of(data_type: &DataType) -> Option<Self> {
+        is_wide(data_type).then_some(Self { least: i128::MAX, greatest: i128::MIN, nulls: 0 })
+    }
+
+    fn add(&mut self, values: &Decimal128Array) {
+        self.nulls += values.null_count() as u64;
+        let mut add = |value: i128| {
+            self.least = self.least.min(value);
+            self.greatest = self.greatest.max(value);
+        };
+        match values.null_count() {
+            0 => values.values().iter().for_each(|value| add(*value)),
+            _ => values.iter().flatten().for_each(add),
+        }
+    }
+
+    /// Returns statistics for values of this many bytes.
+    fn statistics(&self, len: i32) -> Statistics {
+        let bytes = |value: i128| {
+            let bytes = value.to_be_bytes();
+            let from = bytes.len().saturating_sub(len.unsigned_abs() as usize);
+            FixedLenByteArray::from(bytes[from..].to_vec())
+        };
+        let bounds = (self.least <= self.greatest).then_some((self.least, self.greatest));
+        let (least, greatest) = bounds.unzip();
+        let (least, greatest) = (least.map(bytes), greatest.map(bytes));
+        Statistics::fixed_len_byte_array(least, greatest, None, Some(self.nulls), false)
+    }
+}
+
+/// True for decimals that Parquet stores as bytes, because 64 bits do not suffice.
+pub(crate) fn is_wide(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Decimal128(precision, _) if *precision > DECIMAL64_MAX_PRECISION)
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::types::Int16Type;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, Int16Array, Int32Array, Int64Array, ListArray,
-    RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array, new_null_array,
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Int8Array, Int16Array, Int32Array,
+    Int64Array, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::reader::FileReader;
@@ -257,6 +257,42 @@ fn columns_of_one_value_are_read_back() {
             assert_eq!(text.min_bytes_opt(), Some("é".as_bytes()));
             assert_eq!(text.max_bytes_opt(), Some("é".as_bytes()));
         }
+    }
+}
+
+#[test]
+fn wide_decimals_have_statistics() {
+    for (precision, values, expected) in [
+        (38, vec![Some(5), None, Some(-7), Some(1 << 80)], Some((2, 3))),
+        (20, vec![Some(-1), Some(-300), Some(0)], Some((1, 2))),
+        (38, vec![None, None], None),
+    ] {
+        let array = Decimal128Array::from(values.clone());
+        let array = array.with_precision_and_scale(precision, 2).unwrap();
+        let batch = RecordBatch::try_from_iter_with_nullable([(
+            "price",
+            Arc::new(array.clone()) as ArrayRef,
+            true,
+        )]);
+        let batch = batch.unwrap();
+        let mut writer =
+            TableWriter::new(FileFormat::Parquet, Vec::new(), batch.schema_ref()).unwrap();
+        (0..2).for_each(|_| writer.write(&batch).unwrap());
+        let file = writer.finish().unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file.clone())).unwrap();
+        let statistics = reader.metadata().row_group(0).column(0).statistics().unwrap();
+        let len = if precision == 38 { 16 } else { 9 };
+        let bytes = |at: usize| array.value(at).to_be_bytes()[16 - len..].to_vec();
+        let bounds = statistics.min_bytes_opt().zip(statistics.max_bytes_opt());
+        let bounds = bounds.map(|(least, greatest)| (least.to_vec(), greatest.to_vec()));
+        assert_eq!(bounds, expected.map(|(least, greatest)| (bytes(least), bytes(greatest))));
+        assert_eq!(statistics.null_count_opt(), Some(2 * array.null_count() as u64));
+        let (_, found) = read(file);
+        let found = arrow_select::concat::concat_batches(batch.schema_ref(), &found).unwrap();
+        assert_eq!(
+            found,
+            arrow_select::concat::concat_batches(batch.schema_ref(), [&batch; 2]).unwrap()
+        );
     }
 }
 
