@@ -198,6 +198,49 @@ fn batches_begin_anew_and_places_are_columns() {
 }
 
 #[test]
+fn a_row_does_not_depend_on_the_messages_around_it() {
+    let fields = [
+        "34=7|",
+        "52=20260105-12:30:01.123|",
+        "52=20260105-12:30:02|",
+        "52=20260105-25:30:02|",
+        "1=ACC1|",
+        "1=é|",
+        "1=|",
+        "11=an id of more than thirty-two characters|",
+        "44=-10.50|",
+        "44=1,5|",
+        "38=100|",
+        "114=Y|",
+        "432=20260106|",
+        "9999=x|",
+        "453=2|448=X|452=3|802=1|523=a|448=Y|452=x|",
+        "453=9|448=é|",
+        "78=0|",
+    ];
+    let mut random = fastrand::Rng::with_seed(44);
+    let (mut together, mut alone) =
+        (builder("D", Decimals::Exact, &|_| true), builder("D", Decimals::Exact, &|_| true));
+    let mut batches = Vec::new();
+    for row in 0..2_000 {
+        // Some messages are longer than a block.
+        let mut body = match row % 700 {
+            699 => format!("35=D|58={}|", "long ".repeat(5_000)),
+            _ => "35=D|".to_owned(),
+        };
+        for _ in 0..random.usize(..8) {
+            body += fields[random.usize(..fields.len())];
+        }
+        push(&mut together, &sealed(&body));
+        push(&mut alone, &sealed(&body));
+        batches.push(alone.take_batch().expect("fits"));
+    }
+    let together = together.take_batch().expect("fits");
+    let alone = arrow_select::concat::concat_batches(alone.schema(), &batches).expect("fits");
+    assert_eq!(together, alone);
+}
+
+#[test]
 fn unknown_types_are_errors() {
     let versions = Versions::default();
     let (session, application) = versions.of_version(b"FIX.4.4", None).expect("shipped");

@@ -1,6 +1,7 @@
 //! FIX messages as Arrow columns: one table per message type, one row per message, repeating groups as lists
 //! of structs.
 
+mod block;
 mod other;
 mod place;
 mod rows;
@@ -11,6 +12,7 @@ pub use place::MessagePlace;
 use crate::table::Decimals;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use block::MessageBlock;
 use other::Other;
 use place::Places;
 use rows::Rows;
@@ -69,6 +71,7 @@ pub struct MessageBuilder {
     schema: SchemaRef,
     places: Places,
     rows: Rows,
+    block: MessageBlock,
     other: Other,
     nulls: NullArrays,
     bytes: usize,
@@ -95,8 +98,9 @@ impl MessageBuilder {
         fields.push(Other::field());
         let metadata = [("tickwire.msg_type".to_owned(), message.msg_type().to_owned())];
         let schema = Schema::new(fields).with_metadata(metadata);
-        let (places, other, nulls) = (Places::default(), Other::default(), NullArrays::default());
-        Ok(Self { schema: Arc::new(schema), places, rows, other, nulls, bytes: 0 })
+        let (block, other) = (MessageBlock::default(), Other::default());
+        let (places, nulls) = (Places::default(), NullArrays::default());
+        Ok(Self { schema: Arc::new(schema), places, rows, block, other, nulls, bytes: 0 })
     }
 
     /// Returns names and types of the columns.
@@ -119,8 +123,17 @@ impl MessageBuilder {
     pub fn push(&mut self, place: &MessagePlace, message: &Message<'_, '_>) {
         self.bytes += message.bytes().len();
         self.places.push(place);
-        self.rows.push_all(message, &mut self.other);
-        self.other.end_row();
+        self.rows.push(message, &mut self.block);
+        if self.block.is_full() {
+            self.append_block();
+        }
+    }
+
+    /// Appends the values of the block to their columns.
+    fn append_block(&mut self) {
+        self.block.close();
+        self.rows.append_block(&mut self.block);
+        self.block.finish(&mut self.other);
     }
 
     /// Returns the rows since the last batch.
@@ -129,6 +142,7 @@ impl MessageBuilder {
     /// Errors of Arrow: the batch is too large for 32-bit offsets.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.bytes = 0;
+        self.append_block();
         let mut columns: Vec<ArrayRef> = self.places.finish(self.rows.len, &mut self.nulls);
         columns.extend(self.rows.finish(&mut self.nulls)?);
         columns.push(self.other.finish()?);

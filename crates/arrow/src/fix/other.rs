@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, BinaryArray, ListArray, StructArray, UInt32Array};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use std::sync::Arc;
-use tickwire_fix::Field as Value;
+use tickwire_fix::Tag;
 
 /// The column `other`: a list of tags and values.
 pub struct Other {
@@ -34,9 +34,9 @@ impl Other {
         Field::new("other", DataType::List(Self::item()), false)
     }
 
-    pub fn push(&mut self, field: &Value<'_>) {
-        self.tags.push(field.tag.0);
-        self.bytes.extend_from_slice(field.value);
+    pub fn push(&mut self, tag: Tag, value: &[u8]) {
+        self.tags.push(tag.0);
+        self.bytes.extend_from_slice(value);
         self.value_ends.push(self.bytes.len() as i32);
     }
 

@@ -1,15 +1,17 @@
 //! Rows of messages, and of the entries of their groups.
 
 use super::MessageTable;
-use super::other::{Other, offsets};
+use super::block::{MessageBlock, WaitingValue};
+use super::other::offsets;
 use super::values::{Column, NullArrays};
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
+use std::ops::Range;
 use std::sync::Arc;
 use tickwire_fix::dictionary::{FieldDef, GroupDef, Member};
 use tickwire_fix::reader::Columns;
-use tickwire_fix::{Dictionary, Message};
+use tickwire_fix::{Dictionary, Field as Value, Message};
 
 /// Tags below this limit are looked up in an array.
 const DENSE_TAGS: usize = 1 << 11;
@@ -37,6 +39,8 @@ pub struct Rows {
     /// Destinations of tags from [`DENSE_TAGS`] on, sorted by tag.
     far_goals: Vec<(u32, Goal)>,
     columns: Vec<Column>,
+    /// The values of each column that wait in the block.
+    waiting: Vec<Vec<WaitingValue>>,
     groups: Vec<Group>,
     /// Output order of columns and groups.
     order: Vec<Goal>,
@@ -46,8 +50,16 @@ pub struct Rows {
 struct MessageFields<'b, 'i> {
     columns: Columns<'b, 'i>,
     tags: &'i [u32],
-    /// True if all values are ASCII.
-    is_ascii: bool,
+    /// Offset of the message in the block.
+    offset: u32,
+}
+
+impl MessageFields<'_, '_> {
+    /// Returns the range of a value in the block.
+    fn range(&self, field: &Value<'_>) -> Range<u32> {
+        let start = self.offset + field.offset;
+        start..start + field.value.len() as u32
+    }
 }
 
 /// A column of lists: the entries of a group, one list per row.
@@ -68,7 +80,7 @@ enum Shape {
     /// None: neither the group nor its members are wanted.
     Hidden,
     /// Number of entries: no member of an entry is wanted.
-    Count(Column),
+    Count(Column, Vec<WaitingValue>),
     /// List of entries.
     List,
 }
@@ -90,6 +102,7 @@ impl Rows {
                 }
                 None if is_wanted => {
                     self.columns.push(Column::new(field, table.decimals));
+                    self.waiting.push(Vec::new());
                     Goal::Column((self.columns.len() - 1) as u16)
                 }
                 None => Goal::Skipped,
@@ -133,17 +146,18 @@ impl Rows {
         self.order.iter().filter_map(field).collect()
     }
 
-    /// Appends a row with all fields of a message.
-    pub fn push_all(&mut self, message: &Message<'_, '_>, other: &mut Other) {
-        // One check of the whole message is faster than one of each text.
-        let is_ascii = message.bytes().is_ascii();
-        let fields = MessageFields { columns: message.columns(), tags: message.tags(), is_ascii };
+    /// Appends a row with all fields of a message, whose values wait in the block.
+    pub fn push(&mut self, message: &Message<'_, '_>, block: &mut MessageBlock) {
+        let offset = block.push(message.bytes());
+        let fields = MessageFields { columns: message.columns(), tags: message.tags(), offset };
         let mut at = 0;
         while at < fields.tags.len() {
-            match self.push_field(&fields, at, other) {
+            match self.push_field(&fields, at, block) {
                 Some(next) => at = next,
                 None => {
-                    fields.columns.field(at).iter().for_each(|field| other.push(field));
+                    if let Some(field) = fields.columns.field(at) {
+                        block.others.push((field.tag, fields.range(&field)));
+                    }
                     at += 1;
                 }
             }
@@ -158,23 +172,34 @@ impl Rows {
         &mut self,
         fields: &MessageFields<'_, '_>,
         at: usize,
-        other: &mut Other,
+        block: &mut MessageBlock,
     ) -> Option<usize> {
         let row = self.len;
         match self.goal(*fields.tags.get(at)?) {
             Goal::None => return None,
             Goal::Skipped => {}
             Goal::Column(column) => {
-                let field = fields.columns.field(at)?;
-                if !self.columns[usize::from(column)].push(row, &field, fields.is_ascii) {
-                    other.push(&field);
-                }
+                let range = fields.range(&fields.columns.field(at)?);
+                self.waiting[usize::from(column)].push(WaitingValue { row, range });
             }
             Goal::Group(group) => {
-                return Some(self.groups[usize::from(group)].push(row, fields, at, other));
+                return Some(self.groups[usize::from(group)].push(row, fields, at, block));
             }
         }
         Some(at + 1)
+    }
+
+    /// Appends the values of the block to their columns.
+    pub fn append_block(&mut self, block: &mut MessageBlock) {
+        for (column, waiting) in self.columns.iter_mut().zip(&mut self.waiting) {
+            column.append(waiting, block);
+        }
+        for group in &mut self.groups {
+            if let Shape::Count(column, waiting) = &mut group.shape {
+                column.append(waiting, block);
+            }
+            group.entries.append_block(block);
+        }
     }
 
     /// Returns the columns of all rows and empties them.
@@ -207,7 +232,7 @@ impl Group {
         entries.add(dictionary, group.members(), table);
         let shape = match (entries.order.is_empty(), (table.wanted)(field.tag())) {
             (false, _) => Shape::List,
-            (true, true) => Shape::Count(Column::new(field, table.decimals)),
+            (true, true) => Shape::Count(Column::new(field, table.decimals), Vec::new()),
             (true, false) => Shape::Hidden,
         };
         Self {
@@ -222,7 +247,7 @@ impl Group {
     }
 
     fn field(&self) -> Field {
-        if let Shape::Count(count) = &self.shape {
+        if let Shape::Count(count, _) = &self.shape {
             return count.field();
         }
         Field::new(&self.name, DataType::List(self.item()), true)
@@ -241,14 +266,14 @@ impl Group {
         row: usize,
         fields: &MessageFields<'_, '_>,
         at: usize,
-        other: &mut Other,
+        block: &mut MessageBlock,
     ) -> usize {
         let tags = fields.tags;
         let (before, mut next) = (self.entries.len, at + 1);
         while tags.get(next) == Some(&self.delimiter) {
             let start = next;
             while tags.get(next).is_some_and(|tag| next == start || *tag != self.delimiter) {
-                match self.entries.push_field(fields, next, other) {
+                match self.entries.push_field(fields, next, block) {
                     Some(after) => next = after,
                     None => break,
                 }
@@ -261,10 +286,8 @@ impl Group {
         let Some(count) = fields.columns.field(at) else { return next };
         match &mut self.shape {
             Shape::Hidden => return next,
-            Shape::Count(column) => {
-                if !column.push(row, &count, fields.is_ascii) {
-                    other.push(&count);
-                }
+            Shape::Count(_, waiting) => {
+                waiting.push(WaitingValue { row, range: fields.range(&count) });
                 return next;
             }
             Shape::List => {}
@@ -274,7 +297,7 @@ impl Group {
         // the first list.
         let is_again = self.valid.len() > row;
         if is_again || count.uint() != Ok(found) {
-            other.push(&count);
+            block.others.push((count.tag, fields.range(&count)));
         }
         self.pad(row, before);
         if is_again {
@@ -294,7 +317,7 @@ impl Group {
     }
 
     fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Result<ArrayRef, ArrowError> {
-        if let Shape::Count(count) = &mut self.shape {
+        if let Shape::Count(count, _) = &mut self.shape {
             return count.finish(rows, nulls);
         }
         let item = self.item();

@@ -1,6 +1,7 @@
 //! Columns of values. A column is only as long as its last row with a value; nulls after it are appended when
 //! the batch is taken.
 
+use super::block::{MessageBlock, WaitingValue};
 use super::other::{ascending, offsets};
 use crate::table::Decimals;
 use crate::text;
@@ -11,10 +12,11 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, new_null_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use std::ops::Range;
 use std::sync::Arc;
 use tickwire_fix::dictionary::{FieldDef, FieldType};
 use tickwire_fix::value::UtcTime;
-use tickwire_fix::{Decimal, Field as Value, UtcTimestamp};
+use tickwire_fix::{Decimal, Field as Value, Tag, UtcTimestamp};
 
 /// Digits of a decimal column, and its digits after the point.
 const PRECISION: u8 = 38;
@@ -41,10 +43,17 @@ const SECOND_LEN: usize = 17;
 /// A column of one field.
 pub struct Column {
     name: String,
+    tag: Tag,
+    present: Present,
+    values: Values,
+}
+
+/// Which rows have values.
+#[derive(Default)]
+struct Present {
     len: usize,
     /// Validity bits, allocated at the first null.
     valid: Option<BooleanBufferBuilder>,
-    values: Values,
 }
 
 enum Values {
@@ -86,19 +95,18 @@ impl Default for Bytes {
 }
 
 impl Bytes {
-    /// Appends a value. Most are short: constant lengths are copied by single instructions, without a call of memcpy.
+    /// Appends the first `len` bytes. Most values are short: a constant number of bytes is copied by single instructions,
+    /// without a call of memcpy, and those after the value are dropped.
     #[inline]
-    fn push(&mut self, value: &[u8]) {
-        match value.len() {
-            0 => {}
-            1 => self.bytes.push(value[0]),
-            2..4 => self.extend_twice::<2>(value),
-            4..8 => self.extend_twice::<4>(value),
-            8..=16 => self.extend_twice::<8>(value),
-            17..=32 => self.extend_twice::<16>(value),
-            _ => self.bytes.extend_from_slice(value),
+    fn push(&mut self, bytes: &[u8], len: usize) {
+        let end = self.bytes.len() + len;
+        match (bytes.first_chunk::<16>(), bytes.first_chunk::<32>()) {
+            (Some(chunk), _) if len <= chunk.len() => self.bytes.extend_from_slice(chunk),
+            (_, Some(chunk)) if len <= chunk.len() => self.bytes.extend_from_slice(chunk),
+            _ => self.bytes.extend_from_slice(&bytes[..len]),
         }
-        self.ends.push(self.bytes.len() as i32);
+        self.bytes.truncate(end);
+        self.ends.push(end as i32);
     }
 
     /// Takes the values, and reserves memory for as many.
@@ -106,17 +114,6 @@ impl Bytes {
         let mut room = Vec::with_capacity(self.ends.len());
         room.push(0);
         Self { ends: std::mem::replace(&mut self.ends, room), bytes: taken(&mut self.bytes) }
-    }
-
-    /// Appends a value of `N` to `2 * N` bytes: its first `N` bytes, then its last `N`, which overlap them.
-    #[inline(always)]
-    fn extend_twice<const N: usize>(&mut self, value: &[u8]) {
-        let (Some(first), Some(last)) = (value.first_chunk::<N>(), value.last_chunk::<N>()) else {
-            return;
-        };
-        self.bytes.extend_from_slice(first);
-        self.bytes.truncate(self.bytes.len() + value.len() - 2 * N);
-        self.bytes.extend_from_slice(last);
     }
 }
 
@@ -168,6 +165,78 @@ fn short_fraction(text: &[u8]) -> Option<i64> {
     Some((number * POWERS[NANO_DIGITS - digits.len()]) as i64)
 }
 
+/// Values that are padded where rows have none.
+trait PaddedValues {
+    /// Appends values without meaning up to this number.
+    fn pad(&mut self, rows: usize);
+}
+
+impl<T: Clone + Default> PaddedValues for Vec<T> {
+    fn pad(&mut self, rows: usize) {
+        self.resize(rows, T::default());
+    }
+}
+
+impl PaddedValues for BooleanBufferBuilder {
+    fn pad(&mut self, rows: usize) {
+        self.append_n(rows - self.len(), false);
+    }
+}
+
+impl PaddedValues for Bytes {
+    fn pad(&mut self, rows: usize) {
+        self.ends.resize(rows + 1, self.bytes.len() as i32);
+    }
+}
+
+impl PaddedValues for Timestamps {
+    fn pad(&mut self, rows: usize) {
+        self.values.pad(rows);
+    }
+}
+
+impl Present {
+    /// Appends nulls up to `rows`.
+    fn pad(&mut self, rows: usize, values: &mut (impl PaddedValues + ?Sized)) {
+        let (len, missing) = (self.len, rows - self.len);
+        if missing == 0 {
+            return;
+        }
+        self.len = rows;
+        let all_valid = || {
+            let mut valid = BooleanBufferBuilder::new(rows);
+            valid.append_n(len, true);
+            valid
+        };
+        self.valid.get_or_insert_with(all_valid).append_n(missing, false);
+        values.pad(rows);
+    }
+
+    /// Appends a value, if the row has none; returns whether `push` could.
+    #[inline(always)]
+    fn push<V: PaddedValues>(
+        &mut self,
+        row: usize,
+        values: &mut V,
+        push: impl FnOnce(&mut V) -> bool,
+    ) -> bool {
+        if self.len > row {
+            return false;
+        }
+        if self.len < row {
+            self.pad(row, values);
+        }
+        let is_pushed = push(values);
+        if is_pushed {
+            self.len += 1;
+            if let Some(valid) = &mut self.valid {
+                valid.append(true);
+            }
+        }
+        is_pushed
+    }
+}
+
 impl Column {
     pub fn new(field: &FieldDef, decimals: Decimals) -> Self {
         use FieldType as T;
@@ -189,7 +258,8 @@ impl Column {
             (T::UtcTimestamp, _) => Values::Timestamp(Timestamps::default()),
             _ => Values::Text(Bytes::default()),
         };
-        Self { name: field.name().to_owned(), len: 0, valid: None, values }
+        let (name, tag) = (field.name().to_owned(), field.tag());
+        Self { name, tag, present: Present::default(), values }
     }
 
     pub fn field(&self) -> Field {
@@ -210,90 +280,76 @@ impl Column {
         }
     }
 
-    /// Sets the value of a row; returns false if the row already has one or the value does not fit. `is_ascii` is true
-    /// if the value is known to be ASCII.
-    pub fn push(&mut self, row: usize, field: &Value<'_>, is_ascii: bool) -> bool {
-        if self.len > row {
-            return false;
+    /// Appends the values of a block, and empties `waiting`. A value that does not fit, or whose row already has one, goes
+    /// to the fields without a column.
+    pub fn append(&mut self, waiting: &mut Vec<WaitingValue>, block: &mut MessageBlock) {
+        if waiting.is_empty() {
+            return;
         }
-        if self.len < row {
-            self.pad(row);
-        }
-        let is_pushed = match &mut self.values {
-            Values::Binary(values) => {
-                values.push(field.value);
+        let Self { tag, present, values, .. } = self;
+        let MessageBlock { bytes, is_ascii, others, .. } = block;
+        let after = |field: &Value<'_>| &bytes[field.offset as usize..];
+        let mut fill = ColumnFill { tag: *tag, present, waiting, bytes, others };
+        match values {
+            Values::Binary(values) => fill.values(values, |values, field| {
+                values.push(after(field), field.value.len());
                 true
-            }
-            Values::Boolean(values) => field.boolean().map(|value| values.append(value)).is_ok(),
-            Values::Date(values) => {
+            }),
+            Values::Boolean(values) => fill.values(values, |values, field| {
+                field.boolean().map(|value| values.append(value)).is_ok()
+            }),
+            Values::Date(values) => fill.values(values, |values, field| {
                 let days = field.date().ok().and_then(|day| i32::try_from(day.unix_days()).ok());
                 days.map(|days| values.push(days)).is_some()
-            }
-            Values::Decimal(values) => {
+            }),
+            Values::Decimal(values) => fill.values(values, |values, field| {
                 let value = field.decimal().ok().and_then(scaled);
                 value.map(|value| values.push(value)).is_some()
-            }
-            Values::Float(values) => {
+            }),
+            Values::Float(values) => fill.values(values, |values, field| {
                 let text = field.decimal().ok().and_then(|_| std::str::from_utf8(field.value).ok());
                 text.and_then(|text| text.parse().ok()).map(|value| values.push(value)).is_some()
-            }
-            Values::Int(values) => field.int().map(|value| values.push(value)).is_ok(),
-            Values::Text(values) => {
-                let is_text = is_ascii || std::str::from_utf8(field.value).is_ok();
+            }),
+            Values::Int(values) => fill.values(values, |values, field| {
+                field.int().map(|value| values.push(value)).is_ok()
+            }),
+            Values::Text(values) => fill.values(values, |values, field| {
+                let is_text = *is_ascii || std::str::from_utf8(field.value).is_ok();
                 if is_text {
-                    values.push(field.value);
+                    values.push(after(field), field.value.len());
                 }
                 is_text
-            }
-            Values::Time(values) => {
+            }),
+            Values::Time(values) => fill.values(values, |values, field| {
                 let nanos = field.utc_time().ok().and_then(of_day);
                 nanos.map(|nanos| values.push(nanos)).is_some()
-            }
-            Values::Timestamp(values) => values.push(field),
-        };
-        if is_pushed {
-            self.len += 1;
-            if let Some(valid) = &mut self.valid {
-                valid.append(true);
-            }
+            }),
+            Values::Timestamp(values) => fill.values(values, Timestamps::push),
         }
-        is_pushed
     }
 
     /// Appends nulls up to `rows`.
     fn pad(&mut self, rows: usize) {
-        let (len, missing) = (self.len, rows - self.len);
-        if missing == 0 {
-            return;
-        }
-        self.len = rows;
-        let all_valid = || {
-            let mut valid = BooleanBufferBuilder::new(rows);
-            valid.append_n(len, true);
-            valid
+        let values: &mut dyn PaddedValues = match &mut self.values {
+            Values::Boolean(values) => values,
+            Values::Date(values) => values,
+            Values::Decimal(values) => values,
+            Values::Float(values) => values,
+            Values::Binary(values) | Values::Text(values) => values,
+            Values::Int(values) | Values::Time(values) => values,
+            Values::Timestamp(times) => times,
         };
-        self.valid.get_or_insert_with(all_valid).append_n(missing, false);
-        match &mut self.values {
-            Values::Boolean(values) => values.append_n(missing, false),
-            Values::Date(values) => values.resize(rows, 0),
-            Values::Decimal(values) => values.resize(rows, 0),
-            Values::Float(values) => values.resize(rows, 0.0),
-            Values::Binary(values) | Values::Text(values) => {
-                values.ends.resize(rows + 1, values.bytes.len() as i32);
-            }
-            Values::Int(values) | Values::Time(values) => values.resize(rows, 0),
-            Values::Timestamp(times) => times.values.resize(rows, 0),
-        }
+        self.present.pad(rows, values);
     }
 
     /// Returns the values of all rows and empties the column.
     pub fn finish(&mut self, rows: usize, nulls: &mut NullArrays) -> Result<ArrayRef, ArrowError> {
-        if self.len == 0 {
+        if self.present.len == 0 {
             return Ok(nulls.take(&self.data_type(), rows));
         }
         self.pad(rows);
-        self.len = 0;
-        let nulls = self.valid.take().map(|mut valid| NullBuffer::new(valid.finish()));
+        let present = std::mem::take(&mut self.present);
+        let nulls = present.valid.map(|mut valid| NullBuffer::new(valid.finish()));
         Ok(match &mut self.values {
             Values::Binary(values) => {
                 let Bytes { ends, bytes } = values.take();
@@ -319,6 +375,35 @@ impl Column {
                 Arc::new(array.with_timezone("UTC"))
             }
         })
+    }
+}
+
+/// Appends the values of a block to a column.
+struct ColumnFill<'c> {
+    tag: Tag,
+    present: &'c mut Present,
+    waiting: &'c mut Vec<WaitingValue>,
+    /// The block.
+    bytes: &'c [u8],
+    others: &'c mut Vec<(Tag, Range<u32>)>,
+}
+
+impl ColumnFill<'_> {
+    /// `push` appends a value; it returns false if the value does not fit.
+    #[inline(always)]
+    fn values<V: PaddedValues>(
+        &mut self,
+        values: &mut V,
+        mut push: impl FnMut(&mut V, &Value<'_>) -> bool,
+    ) {
+        for WaitingValue { row, range } in self.waiting.drain(..) {
+            let field = Value::within(self.tag, self.bytes, range.clone());
+            let is_pushed = field
+                .is_some_and(|field| self.present.push(row, values, |values| push(values, &field)));
+            if !is_pushed {
+                self.others.push((self.tag, range));
+            }
+        }
     }
 }
 
@@ -397,20 +482,21 @@ fn of_day(time: UtcTime) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tickwire_fix::Tag;
 
     #[test]
     fn values_of_every_length_are_appended() {
         let text: Vec<u8> = (0..70).collect();
         let (mut bytes, mut expected) = (Bytes::default(), Vec::new());
         for len in (0..text.len()).chain((0..text.len()).rev()) {
-            bytes.push(&text[..len]);
-            expected.extend_from_slice(&text[..len]);
-            assert_eq!(bytes.bytes, expected, "{len}");
-            assert_eq!(bytes.ends.last(), Some(&(expected.len() as i32)));
+            for room in [len, text.len()] {
+                bytes.push(&text[..room], len);
+                expected.extend_from_slice(&text[..len]);
+                assert_eq!(bytes.bytes, expected, "{len} of {room}");
+                assert_eq!(bytes.ends.last(), Some(&(expected.len() as i32)));
+            }
         }
         let taken = bytes.take();
-        assert_eq!((taken.bytes, taken.ends.len()), (expected, 141));
+        assert_eq!((taken.bytes, taken.ends.len()), (expected, 281));
         assert_eq!((bytes.bytes.len(), &bytes.ends[..]), (0, &[0][..]));
     }
 

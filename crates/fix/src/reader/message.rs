@@ -3,6 +3,7 @@
 use super::index::Index;
 use crate::error::Error;
 use crate::tag::Tag;
+use std::ops::Range;
 
 /// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,15 @@ impl<'b> Field<'b> {
             at += 1;
         }
         Self { tag, offset: 0, value, tail }
+    }
+
+    /// Creates the field whose value is at a range of `bytes`, such as those of several messages: faster than
+    /// [`Self::new`]. `None` if the range is not within them.
+    #[inline]
+    pub fn within(tag: Tag, bytes: &'b [u8], range: Range<u32>) -> Option<Self> {
+        let (before, _) = bytes.split_at_checked(range.end as usize)?;
+        let value = before.get(range.start as usize..)?;
+        Some(Spot { tag: tag.0, offset: range.start, value, before }.field())
     }
 }
 
