@@ -16,7 +16,7 @@ use crate::values::{Spread, Values};
 /// Time zone of capture times.
 const UTC: &str = "UTC";
 
-/// Whether the table has a column for the sequence number of a packet's preamble.
+/// Column for the sequence number in a packet's preamble, if the table has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketNumbers {
     /// `seq_num`.

@@ -52,21 +52,22 @@ struct ColumnEncoder {
     failed: Option<ParquetError>,
 }
 
-/// Rows of a column so far.
+/// Rows of a column in the current row group.
 enum ColumnRows {
-    /// None yet.
+    /// No rows yet.
     None,
-    /// This many with one value. The array has some of them.
+    /// All `count` rows have the same value and are not in the writers yet. `some` is the longest
+    /// array of them; if a different value follows, the rows are written as slices of it.
     Same { value: OnlyValue, some: ArrayRef, count: usize },
-    /// In the writers.
+    /// The rows are in the writers.
     Written,
 }
 
 /// A column of a complete row group.
 enum CompleteColumn {
-    /// This many rows with one value, in this number of leaves.
+    /// All `count` rows have the same value, in each of `leaves` leaves.
     Same { value: OnlyValue, count: usize, leaves: usize },
-    /// The chunk of each leaf.
+    /// One chunk per leaf.
     Chunks(Vec<ArrowColumnChunk>),
 }
 

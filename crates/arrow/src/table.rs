@@ -31,7 +31,7 @@ pub enum Decimals {
     Float64,
 }
 
-/// What a row stands for.
+/// Unit of a row: an entry or a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
     /// One row per innermost entry of a sequence, with the enclosing fields repeated; one row for a message
@@ -47,7 +47,7 @@ pub enum Rows {
 pub struct TableOptions {
     /// How decimals become columns.
     pub decimals: Decimals,
-    /// What a row stands for.
+    /// Unit of a row.
     pub rows: Rows,
     /// Additional metadata of the schema, such as the packets' framing.
     pub metadata: Vec<(String, String)>,
@@ -104,7 +104,7 @@ pub(crate) enum Kind {
     Float(Slot<Scaled>),
     /// A constant. If it is optional: the index of the field in the record, which says whether it is present.
     Constant(Constant, Option<usize>),
-    /// Whether the group at this index is present.
+    /// Presence of the group at this index.
     Present(usize),
     /// Number of entries of a sequence.
     Length(Slot<Repeated>),

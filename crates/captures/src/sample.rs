@@ -199,7 +199,7 @@ impl Sample {
     }
 
     /// Detects the framing from the busiest channel whose packets fit one. Channels that fit none,
-    /// such as those of other protocols, are passed over.
+    /// such as those of other protocols, are skipped.
     ///
     /// # Errors
     /// [`UnknownFraming`] if no channel shows its framing, or one fits several.

@@ -5,12 +5,12 @@ use tickwire_feed::framing::detect::{RestartWatch, ValueCheck};
 /// Check of the messages of a channel or stream whose dictionaries persist.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum SessionCheck {
-    /// Nothing is checked.
+    /// No check.
     #[default]
     None,
-    /// Whether the bytes of each message confirm its values.
+    /// Checks that the bytes of each message confirm its values.
     Values(Box<ValueCheck>),
-    /// Whether sequence numbers go back.
+    /// Checks that sequence numbers do not go back.
     SeqNums(Box<RestartWatch>),
 }
 

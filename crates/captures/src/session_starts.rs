@@ -1,9 +1,9 @@
-//! Where other sessions begin in a capture.
+//! Starts of other sessions in a capture.
 
 /// Packets of a capture before which other sessions begin, by index.
 #[derive(Clone, Debug, Default)]
 pub struct SessionStarts {
-    /// Those that have not been reached, the last first.
+    /// Packets not reached yet, the last first.
     ahead: Vec<u64>,
 }
 

@@ -41,26 +41,26 @@ pub trait CaptureSink {
     /// count from the start of the message.
     fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
 
-    /// Handles a packet, or the rest of a stream, that is abandoned for a reason other than a
-    /// message in it.
+    /// Handles an abandoned packet or rest of a stream. The reason is not an error in one of its
+    /// messages.
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display);
 
-    /// Handles a message whose bytes do not confirm its values; without an implementation, a failed
-    /// packet. `lost` is the extent of the loss if
-    /// the message is refused; with `None` the message follows. Called if values are
-    /// [checked](crate::CaptureDecoder::check_values), or if sequence numbers go back although
-    /// dictionaries persist.
+    /// Handles a message whose values are not confirmed by its bytes. By default the packet fails.
+    ///
+    /// Called if values are [checked](crate::CaptureDecoder::check_values), or if sequence numbers go
+    /// back although dictionaries persist. `lost` is the extent of the loss if the message is
+    /// refused; `None` if it is passed to the sink next.
     fn message_unproven(&mut self, place: MessagePlace, why: Unproven, lost: Option<Lost>) {
         let _ = lost;
         self.packet_failed(place.packet, &format_args!("offset {}: {why}", place.offset));
     }
 
-    /// Handles a further error of a packet that was already abandoned.
+    /// Handles another error in a packet that was already abandoned.
     fn packet_is_wrong_too(&mut self, place: PacketPlace, why: &dyn Display) {
         let (_, _) = (place, why);
     }
 
-    /// Handles a remark that is no error.
+    /// Handles a remark, which is not an error.
     fn remark(&mut self, text: &str) {
         let _ = text;
     }

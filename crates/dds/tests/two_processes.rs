@@ -100,8 +100,8 @@ fn read_market_data(participant: &impl Participant) {
     }
 }
 
-/// Checks that no sample written after the writer met this reader is missing, and ends like a killed process: nobody is
-/// told, and the next one gets its ports.
+/// Checks that no sample written after the writer met this reader is missing, and ends like a killed process: no peer is
+/// notified, and the next one gets its ports.
 fn read_live_samples(participant: &impl Participant) {
     let qos = patient().keep_all(65_536).transient_local(1);
     // Its participant knows the writer by then, so the reader matches first and listens to heartbeats that are not for it.

@@ -38,7 +38,7 @@ pub enum Held {
 pub struct Delivery {
     /// True if lost samples are not retransmitted.
     pub best_effort: bool,
-    /// How many samples are held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
+    /// Number of samples held for a slow subscriber; `None` for 128 per instance, or 65,536 per topic without key.
     pub held: Option<Held>,
     /// Number of samples per instance that late subscribers get; 0 for none.
     pub last_values: u32,

@@ -221,7 +221,7 @@ pub struct Ledger {
     has_stale_keys: bool,
 }
 
-/// How much a subscriber knows about samples from before it matched.
+/// Knowledge of a subscriber about samples that were written before it matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// It receives the last values of every writer that has written, and with them the number of samples written
@@ -365,9 +365,9 @@ impl Ledger {
         }
     }
 
-    /// Records the number of samples that a publisher wrote to one of its topics. `topic` is the index of that topic,
-    /// or `None` if it is not read; `told` is the information about the sample that has the total. A repeated total
-    /// counts once.
+    /// Records the total that a publisher sends: the number of samples it wrote to one of its topics. `topic` is the
+    /// index of that topic, or `None` if it is not read; `told` is the information about the sample with the total. A
+    /// repeated total counts once.
     pub fn note_total(
         &mut self,
         (name, topic): (&str, Option<usize>),

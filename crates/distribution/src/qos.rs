@@ -26,7 +26,7 @@ pub enum History {
     KeepLast(u32),
 }
 
-/// Whether a late reader gets samples that were written before it matched.
+/// Delivery of samples to a late reader that were written before it matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// A late reader gets the last samples of every instance from the writers that still exist.
@@ -51,11 +51,11 @@ pub enum Durability {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qos {
-    /// Whether lost samples are retransmitted.
+    /// Retransmission of lost samples.
     pub reliability: Reliability,
     /// Number of held samples per instance.
     pub history: History,
-    /// Whether late readers receive earlier samples.
+    /// Delivery of earlier samples to late readers.
     pub durability: Durability,
     /// Maximum number of samples that a writer or reader holds over all instances; `None` for no limit.
     pub samples_max: Option<u32>,

@@ -203,7 +203,7 @@ fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What to read: samples or echoes.
+/// Kind of data to read: samples or echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The echoes of the samples that the participant publishes; over a transport whose echoes do not say whose samples

@@ -116,11 +116,11 @@ impl<'r> RawSample<'r> {
 /// Contents of the echoes that subscribers send back over a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoContents {
-    /// An [`EchoMark`](crate::EchoMark): publisher of the sample, and its number there. Needs
+    /// An [`EchoMark`](crate::EchoMark): the publisher of the sample and the publisher's number for it. Needs
     /// [`Participant::own_id`].
     Mark,
-    /// The whole sample, so that subscribers of other programs need no further type. It does not say whose
-    /// sample it was.
+    /// A copy of the whole sample: subscribers written in other languages need no further type. It does not identify
+    /// the publisher of the sample.
     Sample,
 }
 
@@ -263,8 +263,8 @@ pub trait RawWriter: Send {
     /// Those of [`write`](Self::write).
     fn dispose(&mut self, key: &[u8]) -> Result<(), Self::Error>;
 
-    /// Gives up waiting for the readers that hold up writes now, if the transport can: they lose samples, the others do
-    /// not. Returns false if it cannot.
+    /// Stops waiting for the readers that block writes now: they lose samples, the others do not. Returns false if the
+    /// transport cannot do so.
     fn pass_over_slow_readers(&mut self) -> bool {
         false
     }
@@ -293,9 +293,8 @@ pub trait RawWriter: Send {
     /// `timeout` passed first.
     fn wait_acknowledged(&self, timeout: Duration) -> Result<(), Self::Error>;
 
-    /// Returns how many samples the slowest matched reader has still to acknowledge or, over a transport without
-    /// acknowledgements, to read. 0 or `None`, depending on the transport, if the writer waits for no
-    /// reader.
+    /// Returns the number of samples that the slowest matched reader has not acknowledged or, over a transport without
+    /// acknowledgements, not read. If the writer waits for no reader: 0 or `None`, depending on the transport.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -349,7 +348,7 @@ pub trait RawReader: Send {
     /// Errors of the transport.
     fn lost(&self) -> Result<u64, Self::Error>;
 
-    /// Returns true if a reader of last values has lost the last samples of keys for which it could not read the last
+    /// Returns true if a reader of last values has stale keys: it lost their last samples and could not read their last
     /// values either.
     fn has_stale_keys(&self) -> bool {
         false

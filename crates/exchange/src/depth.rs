@@ -69,7 +69,7 @@ impl Entry {
 pub(crate) struct Wanted {
     /// Desired number of entries, if they fit.
     pub(crate) entries: usize,
-    /// Number of entries that certainly fit.
+    /// Number of entries that fit in any case, whatever their values.
     pub(crate) entries_sure: usize,
     /// Percentage of events that concern another security than the event before.
     pub(crate) split_percent: u8,

@@ -15,9 +15,9 @@ use std::collections::HashMap;
 use tickwire_fast::rt::plan::{FieldKind, Operation, OperatorKind};
 use tickwire_fast::template::{FieldType, Value};
 
-/// Most bits of a map that is written with one store.
+/// Most bits of a presence map that is written with one store.
 const MAP_BITS_MAX: u32 = 56;
-/// Most bytes of such a map.
+/// Most bytes of a presence map that is written with one store.
 const MAP_LEN_MAX: u32 = 8;
 /// Most bytes of a 32-bit integer, nullable or not.
 const INTEGER_LEN_MAX: u32 = 5;

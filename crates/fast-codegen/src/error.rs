@@ -17,7 +17,7 @@ pub enum GenerateError {
     NoTemplateId,
     /// The set has more dictionary entries than generated code supports.
     TooManyEntries {
-        /// How many there are.
+        /// Number of dictionary entries.
         entries: usize,
     },
     /// The generated text is not valid Rust: a bug of the generator.

@@ -291,13 +291,13 @@ impl FieldScene<'_, '_> {
     }
 }
 
-/// Suffixes of the names of generated calls, by whether the field is optional.
+/// Suffixes of the function names in generated calls, for an optional or a mandatory field.
 struct CallSuffixes {
     /// Suffix of functions that assign to the dictionary.
     or_empty: &'static str,
     /// Suffix of all other functions.
     optional: &'static str,
-    /// Suffix of calls that return an option only because they may fail.
+    /// Suffix of functions that return an `Option` for optional fields only because they may fail.
     or_fail: &'static str,
 }
 

@@ -45,7 +45,7 @@ impl Error for ConfigError {}
 pub struct Errors {
     /// The first [`ERRORS_MAX`] of them.
     pub errors: Vec<ConfigError>,
-    /// How many more errors there are.
+    /// Number of further errors.
     pub omitted: usize,
 }
 

@@ -10,7 +10,7 @@ const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
 const GOVERNOR_READ_ONLY: &str = "sys/devices/system/cpu/cpuidle/current_governor_ro";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 
-/// What a machine's CPUs do when they are idle. Its text, such as "haltpoll, guest_halt_poll_ns 0", belongs beside every
+/// Behaviour of a machine's CPUs when they are idle. Its text, such as "haltpoll, guest_halt_poll_ns 0", belongs beside every
 /// latency of a blocking thread: on a virtual machine, UDP took 38 or 3.5 microseconds by this setting alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdleSetting {
@@ -20,7 +20,7 @@ pub enum IdleSetting {
     HaltPoll {
         /// The idle driver.
         driver: String,
-        /// How long they look for work, in nanoseconds; with 0 they halt at once.
+        /// Time for which they look for work, in nanoseconds; with 0 they halt at once.
         poll_ns: u64,
     },
     /// Another governor, or `haltpoll` whose parameter cannot be read.

@@ -91,8 +91,8 @@ pub struct BookList {
     pub instruments: usize,
     /// Number of instruments that match the search.
     pub matching: usize,
-    /// Whether the handler has published all listed books since the looks at them began. It publishes 256 books every 100 ms. A look
-    /// ends 2 s after the last request; a book has no levels until it is published in the current look.
+    /// True if the handler has published every listed book since clients began to view it. The handler publishes 256 books every
+    /// 100 ms. A view ends 2 s after the last request; a book has no levels until it is published in the current view.
     pub is_ready: bool,
     /// The matching instruments from `offset` on.
     pub books: Vec<BestState>,
@@ -167,7 +167,7 @@ impl Channel {
         self.wishes.want_books(reserved, monotonic_ns());
     }
 
-    /// Whether the handler has published the books of these indexes since the looks at them began.
+    /// Returns true if the handler has published the books of these indexes since clients began to view them.
     pub(crate) fn is_published(&self, indexes: impl IntoIterator<Item = usize>) -> bool {
         let mut known = indexes.into_iter().filter_map(|index| self.names.get(index));
         known.all(|(instrument, _)| self.wishes.published_ns(*instrument).is_some())

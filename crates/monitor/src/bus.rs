@@ -12,7 +12,7 @@ use crate::words::counted;
 /// subscriber.
 const STALLED_NS: u64 = 2_000_000_000;
 
-/// Whether a process writes samples or reads them.
+/// Role of a process: it writes samples or reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusRole {
     /// The process writes.
@@ -24,7 +24,7 @@ pub enum BusRole {
 /// Describes a set of topics before their first sample.
 #[derive(Clone, Debug)]
 pub struct BusDescription {
-    /// Whether the topics are written or read.
+    /// Role of the process: it writes the topics or reads them.
     pub role: BusRole,
     /// The transport of the samples, such as `dds`.
     pub transport: String,

@@ -667,12 +667,12 @@ impl Channel {
         delays.chain(times).collect()
     }
 
-    /// Whether the handler's templates were replaced since the start.
+    /// Returns true if the handler's templates were replaced since the start.
     pub(crate) fn has_other_templates(&self) -> bool {
         self.counts.as_ref().is_some_and(|counts| counts.handler.replacements > 0)
     }
 
-    /// Whether the counters are from after `at_ns`.
+    /// Returns true if the counters were published after `at_ns`.
     pub(crate) fn has_counts_after(&self, at_ns: u64) -> bool {
         self.counts.as_ref().is_some_and(|counts| counts.now_ns > at_ns)
     }

@@ -108,7 +108,7 @@ impl MonitorTarget {
         let response = self.send(request).await?;
         let status = response.status();
         let body = timeout(TIMEOUT, to_bytes(response.into_body(), ANSWER_BYTES_MAX)).await;
-        let body = body.map_err(|_| failed(format!("no whole answer within {TIMEOUT:?}")))?;
+        let body = body.map_err(|_| failed(format!("no complete answer within {TIMEOUT:?}")))?;
         let body = body.map_err(|error| failed(error.to_string()))?;
         let value: Result<Value, _> = serde_json::from_slice(&body);
         match (status, value) {

@@ -1,4 +1,4 @@
-//! Whether FIX sessions are as an operator expects them.
+//! Readiness of FIX sessions: the reasons why some need an operator.
 
 use serde_json::Value;
 

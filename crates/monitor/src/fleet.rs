@@ -91,7 +91,7 @@ pub struct FleetProcess {
 /// Reads a configuration; paths of files are relative to `directory`.
 ///
 /// # Errors
-/// A message that says what is wrong, with the line if known.
+/// A description of the mistake, with the line if known.
 pub fn read_fleet(text: &str, directory: &Path) -> Result<Vec<FleetProcess>, String> {
     let file: ConfigFile = toml::from_str(text).map_err(|error| error.to_string())?;
     if file.process.is_empty() || file.process.len() > PROCESSES_MAX {
@@ -288,7 +288,7 @@ async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration:
     let authorization = parts.headers.get(header::AUTHORIZATION).filter(|_| is_administration);
     if is_administration && authorization.is_none() {
         // Nobody without a token gets a connection to the process. The page's own token for it is for viewing.
-        let error = "send the token of administration: Authorization: Bearer TOKEN";
+        let error = "send the administration token: Authorization: Bearer TOKEN";
         return refused(StatusCode::UNAUTHORIZED, error);
     }
     let mut sent = Request::new(body);

@@ -161,7 +161,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Collects the counts, and the names of instruments from index `names_from` on. The tap adds what it knows of
+    /// Collects the counts, and the names of instruments from index `names_from` on. The tap adds its data on
     /// gaps.
     pub(crate) fn new(now_ns: u64, facts: &Facts<'_>, names_from: usize) -> Self {
         let HandlerView { counters, arbiter, recovery, is_replacement_waiting } = facts.view;

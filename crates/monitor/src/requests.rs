@@ -315,7 +315,7 @@ pub(crate) async fn book(
     let kind = match query.kind.as_deref() {
         None | Some("outright") => BookKind::Outright,
         Some("implied") => BookKind::Implied,
-        Some(_) => return refused(StatusCode::BAD_REQUEST, "kind is outright or implied"),
+        Some(_) => return refused(StatusCode::BAD_REQUEST, "kind must be outright or implied"),
     };
     let look = || {
         shared.of_channel(query.channel.as_deref(), |channel| {

@@ -49,7 +49,7 @@ impl EventCounters {
     }
 }
 
-/// How many messages of each kind are logged.
+/// Number of messages of each kind that are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLimit {
     /// The first this many: equal in every run over the same captures.

@@ -26,7 +26,7 @@ pub const KEY_BYTES: usize = 256;
 /// Slots of the ring of a writer that keeps only the last sample of each key, whatever the settings: totals and end
 /// messages of a publisher. A reader that falls behind gets the last sample of each key.
 const LAST_SLOTS: usize = 1 << 10;
-/// Least room in bytes for such a sample: the longest name of a topic, and a number.
+/// Minimum size in bytes of a sample in such a ring: room for the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;
 /// An echo's ring is this part of a plain sample's: every subscriber has one for each topic.
 const ECHO_PART: usize = 4;

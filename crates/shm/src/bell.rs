@@ -20,7 +20,7 @@
 //! - after the load of the flag: the reader finds the lock;
 //! - between the two: both.
 //!
-//! Where the kernel has no such call, both sides execute a fence of their own.
+//! If the kernel has no such call, both sides execute a fence of their own.
 //!
 //! The flag is not a counter of sleepers: a reader that is killed while it sleeps then costs one needless system call,
 //! not one for every sample.

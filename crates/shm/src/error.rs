@@ -88,7 +88,7 @@ pub enum Attempt {
     Reserve,
 }
 
-/// How a file is damaged.
+/// Kind of damage to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {

@@ -17,7 +17,7 @@ pub struct Identity {
     boot: [u64; 2],
 }
 
-/// Whether the writer's process runs.
+/// State of the writer's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Its process runs or is stopped.

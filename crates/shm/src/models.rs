@@ -312,7 +312,11 @@ fn key_model(without: Fence) {
             let key = values::read_key(&*memory, &geometry, at);
             assert_eq!(key.as_deref(), Ok(&b"a key"[..]), "half a key");
             let found = values::read(&*memory, at, head, &mut buffer).expect("no damage");
-            assert_eq!(found.is_some(), head > 0, "the value is that as of the head");
+            assert_eq!(
+                found.is_some(),
+                head > 0,
+                "a key has a value exactly if its sample is below the head"
+            );
         }
         writer.join().unwrap();
     });

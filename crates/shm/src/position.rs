@@ -1,27 +1,29 @@
-//! Positions of readers, for a writer that waits for room.
+//! Positions of readers: a writer that waits for room reads them to avoid lapping a slow reader.
 //!
-//! A reader that asks for it states the sequence number of its next sample in the waiters file, in the word of the byte
-//! that it has locked there. A writer that may wait overwrites a slot only once every such reader has passed it, or was
-//! passed over because it did not read. Other writers do not look at positions.
+//! A position is the sequence number of the reader's next sample. Readers state it on request, in the waiters file: each
+//! reader has locked one byte there, and its position is in the word with the same index. A writer that may wait
+//! overwrites a slot only after all these readers have passed it, except readers that the writer has abandoned because
+//! they did not read. Other writers ignore positions.
 //!
-//! There are places for many more readers than most channels have. A word in the header says which of them were ever used,
-//! in groups, so that a writer looks at no others.
+//! The file has places for many more readers than most channels have. The bits of a word in the header mark the groups of
+//! places that were ever used; a writer reads only those.
 //!
-//! To keep the word's cache line with the reader, a position is stated only once per eighth of the ring, and when the
-//! reader checks its writer, every 100 ms while no sample arrives. What is stated is therefore at most the true position,
-//! which is the safe direction. A writer that finds no room is a whole ring ahead of what is stated. Such a reader has at
-//! least seven eighths of the ring before it, and states its position as it reads or skips them.
+//! A reader states its position once per eighth of the ring, and whenever it checks the writer (every 100 ms while no
+//! sample arrives), so that the word's cache line mostly stays with the reader. The stated position is therefore never
+//! above the true one: a writer may wait longer than necessary, but overwrites no unread sample. A writer without room is
+//! a whole ring ahead of the stated position. Its reader then has at least seven eighths of the ring left to read, and
+//! states its position again while it reads or skips them.
 
 use crate::layout::{Geometry, POSITIONS, POSITIONS_USED};
 use crate::memory::{Memory, MemoryMut, Sleep};
 
-/// Bytes of a word of the waiters file.
+/// Size of a word of the waiters file, in bytes.
 pub const WORD_BYTES: usize = 8;
 
 /// Times per ring that a reader states its position. A writer looks at positions half as often.
 const PER_RING: u64 = 8;
 
-/// Places of a bit of the word [`POSITIONS_USED`].
+/// Number of places per bit of the word [`POSITIONS_USED`].
 const PLACES_PER_BIT: u32 = 16;
 
 /// Value of the word of a reader that does not state its position.

@@ -85,7 +85,7 @@ pub enum Event<'a> {
     /// A channel with other sizes or another schema has taken the name; open it again.
     Replaced,
     /// The writer's process has ended without ending the channel, or has given no sign of life for three seconds.
-    /// Whether it had more to publish is unknown. Reported once; samples or [`Event::Restarted`] may follow.
+    /// It may have had more to publish. Reported once; samples or [`Event::Restarted`] may follow.
     WriterGone,
 }
 
@@ -283,7 +283,7 @@ impl Reader {
         }
     }
 
-    /// Returns the next event. Waits for it as [`Reader::open`] was told to; `None` if none arrives within `timeout`.
+    /// Returns the next event. Waits as chosen in [`Reader::open`]; `None` if none arrives within `timeout`.
     ///
     /// # Errors
     /// As [`Reader::poll`].

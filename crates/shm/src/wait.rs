@@ -1,4 +1,4 @@
-//! How a reader waits.
+//! Waiting of readers for the next event.
 
 use std::time::Duration;
 

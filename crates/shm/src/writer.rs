@@ -124,11 +124,11 @@ impl Writer {
         self.0.key(key)
     }
 
-    /// Reserves memory for the first keys now ([`WriterOptions::keys`]), so that a file system that fills later does not
-    /// refuse them.
+    /// Reserves memory for the first keys now ([`WriterOptions::keys`]), so that these keys can be added even if the file
+    /// system fills up later.
     ///
     /// # Errors
-    /// [`Error::Key`] if the channel has no last values, and what the operating system refuses.
+    /// [`Error::Key`] if the channel has no last values; errors of the operating system.
     pub fn reserve_keys(&mut self) -> Result<(), Error> {
         self.0.reserve_keys()
     }
@@ -173,9 +173,9 @@ impl Writer {
         self.0.locked(0..READERS_COUNTED_MAX)
     }
 
-    /// Returns true if the next sample overwrites none that a reader has still to read. Counts only readers that state
-    /// their position ([`Reader::state_position`](crate::Reader::state_position)); one that has died does not count.
-    /// Publishing never waits, whatever this returns.
+    /// Returns true if the next sample overwrites no sample that a reader has not read yet. Only living readers that state
+    /// their position ([`Reader::state_position`](crate::Reader::state_position)) count. Publishing never waits, whatever
+    /// this returns.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -195,7 +195,7 @@ impl Writer {
         self.0.backlog()
     }
 
-    /// Gives up waiting for the readers that are a whole ring behind: [`has_room`](Self::has_room) ignores each of them
+    /// Stops waiting for the readers that are a whole ring behind: [`has_room`](Self::has_room) ignores each of them
     /// until it states another position.
     pub fn pass_over_slow_readers(&mut self) {
         self.0.pass_over_slow_readers();
@@ -242,14 +242,14 @@ fn beat(ring: &impl MemoryMut) {
     ring.store(header::HEARTBEAT, system::monotonic_ns());
 }
 
-/// Bytes that are reserved at a time for entries of last values. Allocating and mapping a page takes about 3 us on a busy
+/// Number of bytes reserved at a time for entries of last values. Allocating and mapping a page takes about 3 us on a busy
 /// machine.
 const ENTRIES_RESERVED_BYTES: usize = 64 << 10;
 /// Words of a page.
 const PAGE_WORDS: usize = 512;
 
-/// A file of last values. Its memory is reserved step by step: a file has as many entries as all before it, so reserving a
-/// whole one would stop the writer for longer the more keys there are.
+/// A file of last values. Each file has as many entries as all earlier files together, so reserving a whole file at once
+/// would stop the writer for longer and longer. Memory is therefore reserved in steps.
 #[derive(Debug)]
 pub(crate) struct ValuesFile {
     pub map: WriteMap,
@@ -286,7 +286,7 @@ pub(crate) struct Engine {
     lock: WriterLock,
     geometry: Geometry,
     readers: Readers,
-    /// Identifier of the ring, which its segments have too.
+    /// Identifier of the ring and of its segments.
     id: u64,
     ring: WriteMap,
     waiters: WriteMap,
@@ -298,9 +298,9 @@ pub(crate) struct Engine {
     first: u64,
     /// Sequence number of the next sample.
     pub next: u64,
-    /// Samples below this overwrite none that a reader with a position has still to read.
+    /// Samples with numbers below this overwrite no sample that a reader with a position has not read yet.
     room_until: u64,
-    /// Places and positions of readers that are not waited for.
+    /// Place and position of each abandoned reader, for which the writer does not wait.
     passed_over: Vec<(u32, u64)>,
 }
 

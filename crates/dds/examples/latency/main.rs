@@ -1,7 +1,7 @@
 //! Measures the latency of samples between two processes of this machine over loopback.
 //!
 //! `cargo run --release -p tickwire-dds --example latency [ROUND_TRIPS]` prints, in microseconds as p50 / p99 / p99.9,
-//! half the round trip and the time of the way back by the clock that both processes share, beside those of plain UDP.
+//! half the round trip and the one-way time of the echo (both processes read the same clock), beside those of plain UDP.
 //! Then it prints how many samples per second a reliable writer streams. Each process should have its own core. The first
 //! line states the idle setting of the CPUs, which decides the blocking rows.
 //!

@@ -35,7 +35,7 @@ pub(crate) struct DecoderEngine<'e, S, const JOURNAL: bool> {
     pub(super) owed: usize,
 }
 
-/// Whether a segment's run may be decoded as a unit.
+/// Decoding of a segment's run as a unit: still to be tried, or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
     Tried,

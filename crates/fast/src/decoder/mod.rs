@@ -73,7 +73,7 @@ pub struct Decoded<'d> {
     pub len: usize,
 }
 
-/// Where a message is truncated.
+/// Place at which a message is truncated.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cut {
     /// End of the truncated field, if its length is known.

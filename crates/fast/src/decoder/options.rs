@@ -17,9 +17,10 @@ pub enum ResetPolicy {
     /// Before the fields of a template with the reset attribute.
     #[default]
     Template,
-    /// Before every message, and as [`Template`](Self::Template).
+    /// Before every message, and wherever [`Template`](Self::Template) resets.
     Message,
-    /// At [`Decoder::begin_packet`](crate::Decoder::begin_packet), and as [`Template`](Self::Template).
+    /// At [`Decoder::begin_packet`](crate::Decoder::begin_packet), and wherever [`Template`](Self::Template)
+    /// resets.
     Packet,
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum TraceStep<'o> {
 /// Receives values in wire order. `base` is the record being filled, as returned by
 /// [`begin_message`](RecordSink::begin_message) and [`begin_sequence`](RecordSink::begin_sequence).
 pub(crate) trait RecordSink {
-    /// Whether the engine reports each step; if false, the code is compiled without reports.
+    /// True if the engine reports each step; if false, the code is compiled without reports.
     const TRACE: bool = false;
     /// The words that records lie in. A sink that does not trace has some: runs are decoded
     /// straight into them.

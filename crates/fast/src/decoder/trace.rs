@@ -28,7 +28,7 @@ pub enum TraceEvent {
         bytes: Range<usize>,
         /// Index of the template.
         template: usize,
-        /// Whether the template's reset attribute reset the dictionaries.
+        /// True if the template's reset attribute reset the dictionaries.
         reset: bool,
     },
     /// A field, or a part of one, was decoded.
@@ -88,7 +88,7 @@ pub struct TracedField {
 pub struct MapBit {
     /// Index in the map, from 0.
     pub index: u32,
-    /// Whether it is set.
+    /// True if the bit is set.
     pub set: bool,
 }
 

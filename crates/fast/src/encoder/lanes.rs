@@ -95,7 +95,7 @@ pub(super) struct OutgoingEntries<'m> {
     pub(super) count: usize,
 }
 
-/// What precedes the fields of a record.
+/// Template id and presence bits before the fields of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RecordHead {
     /// An entry: only its own presence bits.

@@ -79,11 +79,11 @@ pub struct FieldLayout {
     pub name: Name,
     /// Field id.
     pub id: Option<u32>,
-    /// Whether the field may be absent.
+    /// True if the field may be absent.
     pub optional: bool,
     /// Type of a scalar field; `None` for groups, sequences and dynamic references.
     pub field_type: Option<FieldType>,
-    /// Where the value is.
+    /// Location of the value.
     pub storage: Storage,
     /// The segment the field belongs to.
     pub segment: SegmentRef,

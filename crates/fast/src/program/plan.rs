@@ -80,8 +80,9 @@ pub(crate) type MapTable = [u64; 256];
 #[derive(Clone, Debug)]
 pub(crate) struct LanePlan {
     pub vectors: [VectorPlan; VECTORS_MAX],
-    /// Bytes from record to record, and from a record's first lane to its presence word.
+    /// Bytes from one record to the next.
     pub step: usize,
+    /// Bytes from a record's first lane to its presence word; may be negative.
     pub to_presence: isize,
     /// Number of blocks of words in use.
     pub blocks: usize,
@@ -89,13 +90,13 @@ pub(crate) struct LanePlan {
     pub maps: [MapTable; MAP_BYTES],
     /// Mask of text lanes.
     pub text: LaneBytes,
-    /// Most bytes of each lane.
+    /// Maximum number of bytes of each lane on the wire.
     pub longest: LaneBytes,
-    /// Lane sets: signed on the wire,
+    /// Mask of lanes that are signed on the wire.
     pub signed: u32,
-    /// NULL if no value bit is set,
+    /// Mask of nullable lanes: NULL if no value bit is set.
     pub nullable: u32,
-    /// and those of them whose NULL is left to other engines.
+    /// Mask of the nullable lanes whose NULL is left to other engines.
     pub refused: u32,
     pub given: u32,
     pub carried: u32,
@@ -107,7 +108,7 @@ pub(crate) struct LanePlan {
     pub beyond_run: u64,
     /// Lane values when all entries are undefined; `None` if a value is not narrow.
     pub fresh: Option<[Narrow; VECTORS_MAX]>,
-    /// Those of them that have a value.
+    /// Mask of lanes that have a value when all entries are undefined.
     pub fresh_carried: u32,
     /// Masks of words whose lane has a dictionary entry, for each block.
     pub kept_words: [BlockWords; LANES_MAX / BLOCK],

@@ -5,7 +5,7 @@ use super::layout::{FieldLayout, SegmentLayout, SegmentRef, Storage};
 use crate::message::FieldValue;
 use crate::template::{Decimal, FieldType, Value};
 
-/// Where a field's value comes from. One flat enum, so that reading a value is one indirect jump.
+/// Source and type of a field's value. It is one flat enum, so that reading a value takes one indirect jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     UInt,

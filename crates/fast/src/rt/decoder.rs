@@ -1,4 +1,4 @@
-//! Decodes with a generated module, and with the dynamic engine what the module does not support.
+//! Decodes with a generated module; messages that the module does not support go to the dynamic engine.
 
 use super::context::CodingContext;
 use super::cursor::{InputCursor, seldom};

@@ -1,4 +1,4 @@
-//! Encodes with a generated module, and with the dynamic engine what the module does not support.
+//! Encodes with a generated module; messages that the module does not support go to the dynamic engine.
 
 use super::OutputRoom;
 use super::context::CodingContext;

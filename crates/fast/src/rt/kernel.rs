@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 /// A CPU for which generated code is compiled. All kernels decode the same values.
 pub trait CpuKernel: Copy + Debug + 'static + sealed::Sealed {
-    /// Whether segments are also compiled in variants by the known state of their entries
+    /// True if segments are also compiled in variants by the known state of their entries
     /// ([`Past`](super::Past)). That more than doubles the code, so only one kernel has them: if
     /// there are two, that of current CPUs.
     const HAS_FORMS: bool;

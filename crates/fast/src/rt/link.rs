@@ -63,8 +63,8 @@ pub(super) struct Links {
     numbers: Vec<Option<usize>>,
     /// Entries that both engines have: index in the module's entries, and in the program's.
     shared: Vec<(usize, u32)>,
-    /// Those of `shared` that a template uses, by index in the set; `None` for all, because of
-    /// dynamic references.
+    /// Entries of `shared` that a template uses, by the template's index in the set; `None` if it may
+    /// use all of them, because of dynamic references.
     used: Vec<Option<Vec<(usize, u32)>>>,
     is_whole: bool,
     /// Words of the program's largest record.

@@ -93,7 +93,7 @@ pub enum Instruction {
     DynamicRef(Location),
 }
 
-/// Whether a field may be absent.
+/// Presence of a field: mandatory or optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// Always has a value.
@@ -109,7 +109,7 @@ pub struct FieldInstruction {
     pub name: Name,
     /// Field id (`id=`), usually a FIX tag.
     pub id: Option<u32>,
-    /// Whether the field may be absent.
+    /// Presence of the field.
     pub presence: Presence,
     /// Type on the wire and in the application.
     pub field_type: FieldType,
@@ -257,7 +257,7 @@ pub enum OperatorKind {
 }
 
 impl OperatorKind {
-    /// Whether the operator reads or writes a dictionary entry.
+    /// Returns true if the operator reads or writes a dictionary entry.
     pub fn uses_dictionary(self) -> bool {
         match self {
             Self::Copy | Self::Increment | Self::Delta | Self::Tail => true,
@@ -265,7 +265,7 @@ impl OperatorKind {
         }
     }
 
-    /// Whether a field with this operator is always in the stream, if only as NULL.
+    /// Returns true if a field with this operator is always in the stream, at least as NULL.
     pub fn is_always_in_stream(self) -> bool {
         match self {
             Self::None | Self::Delta => true,
@@ -273,7 +273,7 @@ impl OperatorKind {
         }
     }
 
-    /// Whether a field with this operator has a bit in the presence map.
+    /// Returns true if a field with this operator has a bit in the presence map.
     ///
     /// Spec: FAST 1.1 §10.5.1.
     pub fn has_map_bit(self, is_optional: bool) -> bool {
@@ -283,8 +283,8 @@ impl OperatorKind {
         }
     }
 
-    /// Whether a value in the stream becomes the previous value as it is, so that an earlier one of
-    /// another type is no error (D4).
+    /// Returns true if a value in the stream becomes the previous value unchanged. It then does not
+    /// matter if the earlier previous value had another type, which would otherwise be D4.
     pub fn replaces_previous_value(self) -> bool {
         match self {
             Self::Copy | Self::Increment => true,
@@ -360,7 +360,7 @@ pub struct GroupInstruction {
     pub name: Name,
     /// Field id.
     pub id: Option<u32>,
-    /// Whether the group may be absent.
+    /// Presence of the group.
     pub presence: Presence,
     /// Application type from `typeRef`.
     pub application_type: Option<Name>,
@@ -379,7 +379,7 @@ pub struct SequenceInstruction {
     pub name: Name,
     /// Field id.
     pub id: Option<u32>,
-    /// Whether the sequence may be absent.
+    /// Presence of the sequence.
     pub presence: Presence,
     /// The length field.
     pub length: Length,

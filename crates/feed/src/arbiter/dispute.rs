@@ -17,7 +17,7 @@ const LEFT_OUT_MIN: u32 = 2;
 /// Ordinary losses are shorter.
 const LEFT_OUT_TO_WAIT: u64 = 4;
 
-/// How many numbers back the last agreement is searched.
+/// Most numbers to go back in search of the last agreement.
 const LOOK_BACK: u64 = 256;
 
 /// A dispute: two trusted lines send different packets, until they agree again.

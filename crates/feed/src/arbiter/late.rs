@@ -1,4 +1,4 @@
-//! How long the arbiter would have had to wait for the packets that arrived too late.
+//! Wait that would have been long enough for the packets that arrived too late.
 
 use std::collections::VecDeque;
 

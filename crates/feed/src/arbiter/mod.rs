@@ -58,7 +58,7 @@
 //!
 //! A packet that is less far ahead is held. It opens no gap while its line continues below it,
 //! number by number, with pauses of at most `skew_ns`. A single packet beyond `ahead_max` is
-//! accepted once its line has continued elsewhere: it lies in the middle of what the line lost, and
+//! accepted once its line has continued elsewhere: it is one of the packets that the line lost, and
 //! may be the SequenceReset. While trusted lines send only packets that are not next in order, or
 //! all lines repeat old packets, [`Arbiter::out_of_sequence`] reports it.
 //!
@@ -254,9 +254,9 @@ pub struct Arbiter {
     is_resorted: bool,
     /// The packet of `replay` that is being assigned: its bytes are already in a buffer.
     replaying: Option<Held>,
-    /// Position of its line when it arrived.
+    /// Position of its line when `replaying` arrived.
     replayed_stand: Option<Stand>,
-    /// How often the packet of `replaying` was assigned again.
+    /// Number of times the packet of `replaying` was assigned again.
     replays: u8,
     /// The next epoch, which begins once the held packets of this one have been polled.
     transition: Option<Transition>,

@@ -27,8 +27,8 @@ pub struct ArbiterOptions {
     /// How long to wait for a missing number after the first later packet has arrived, in nanoseconds.
     ///
     /// A longer time recovers more from the slower line; a shorter one delays less. The wait
-    /// restarts while the line of that packet continues below it, number by number, with pauses of
-    /// up to `skew_ns`. Default 2 ms.
+    /// restarts while the line of the later packet sends lower numbers one after another, with
+    /// pauses of up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
     /// How long to wait, in nanoseconds, when only one line can send the missing number, because
     /// the other is not configured, silent or put aside. The packet can then only be out of order.
@@ -47,17 +47,18 @@ pub struct ArbiterOptions {
     /// Packets are distinguished from those of another epoch by number and hash as far as `behind_max` reaches
     /// back, and by the order of numbers on their line beyond that.
     pub skew_ns: u64,
-    /// How many sequence numbers ahead of the next one are held. It is also the maximum number of
-    /// held packets, with as many again of the next epoch. A packet further ahead ends the wait for
-    /// the oldest missing numbers. 0 never waits. Default 1024, at most 16,777,216.
+    /// Longest distance from the next sequence number to that of a held packet. It is also the maximum
+    /// number of held packets of this epoch, and of the next epoch. A packet further ahead ends the
+    /// wait for the oldest missing numbers. With 0 the arbiter never waits. Default 1024, at most
+    /// 16,777,216.
     pub packets_held_max: usize,
     /// Longest packet in bytes; a longer one is counted and dropped. Default 9216, a jumbo frame.
     pub packet_bytes_max: usize,
-    /// Numbers at least this far above every accepted one are unexpected. Never less than
-    /// `packets_held_max`. Default 1024: a wrong number further off ends no wait.
+    /// Numbers at least this far above every accepted one are unexpected, so that a wrong number far
+    /// ahead does not end a wait. Never less than `packets_held_max`. Default 1024.
     pub ahead_max: u64,
-    /// How many numbers are remembered with the hash of their packet, to recognise copies, late
-    /// packets and packets of another epoch. 16 bytes each. Default 65,536, 1 MiB; at most
+    /// Number of sequence numbers remembered with the hash of their packet, to recognise copies, late
+    /// packets and packets of another epoch. Each takes 16 bytes. Default 65,536 (1 MiB), at most
     /// 67,108,864.
     pub behind_max: usize,
     /// Handling of unexpected numbers. Default: follow them after three packets.
@@ -92,7 +93,7 @@ impl Default for ArbiterOptions {
 impl ArbiterOptions {
     /// Returns options for feeds that number messages. A packet has many numbers, so more of them
     /// are held and remembered (4 MiB). As with the defaults, a single number beyond the held range
-    /// ends no wait.
+    /// does not end a wait.
     pub fn for_messages() -> Self {
         Self { packets_held_max: 8192, behind_max: 1 << 18, reorder_max: 1024, ..Self::default() }
     }

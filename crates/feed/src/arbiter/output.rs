@@ -9,7 +9,7 @@ use super::Line;
 pub struct Gap {
     /// The first missing number.
     pub first: u64,
-    /// How many are missing, at least 1.
+    /// Number of missing numbers, at least 1.
     pub count: u64,
 }
 

@@ -39,11 +39,11 @@ impl Run {
 pub(super) struct Pending {
     pub(super) seq_num: u64,
     pub(super) held: Held,
-    /// Position of its line when it arrived.
+    /// Position of the packet's line when the packet arrived.
     pub(super) stand: Stand,
     /// True if it was counted as late, false if as unexpected.
     pub(super) is_late: bool,
-    /// How often it was assigned again.
+    /// Number of times the packet was assigned again.
     pub(super) replays: u8,
 }
 

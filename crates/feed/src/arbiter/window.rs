@@ -55,7 +55,7 @@ impl Window {
         }
     }
 
-    /// How many consecutive numbers fit.
+    /// Number of consecutive numbers that fit.
     pub(super) fn span(&self) -> u64 {
         self.span
     }

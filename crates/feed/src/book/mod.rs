@@ -110,7 +110,7 @@ impl Book {
         self.ladder(side).iter()
     }
 
-    /// How many levels per side has.
+    /// Returns the number of levels of a side.
     pub fn len(&self, side: Side) -> usize {
         self.ladder(side).shown() as usize
     }

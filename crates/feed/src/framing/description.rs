@@ -15,11 +15,11 @@ const NUMBER_BYTES_MAX: usize = 8;
 /// When all dictionaries are reset, besides the resets that messages themselves carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResetPolicy {
-    /// Before every message, and as templates say.
+    /// Before every message, and before messages whose template has the reset attribute.
     Message,
-    /// Never; resets of templates are ignored too.
+    /// Never; the reset attributes of templates are ignored too.
     Never,
-    /// Before every packet, and as templates say.
+    /// Before every packet, and before messages whose template has the reset attribute.
     Packet,
     /// Before messages whose template has the reset attribute, and at the [reset
     /// template](Framing::reset_template).
@@ -85,7 +85,7 @@ impl NumberField {
 /// The numbers by which a message split over several packets is reassembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkFields {
-    /// How many chunks the message has.
+    /// Number of chunks of the message.
     pub count: NumberField,
     /// The number of this chunk, from 1.
     pub number: NumberField,

@@ -11,7 +11,7 @@ use crate::market::{MarketDataError, MarketEvent, Snapshot};
 use crate::recovery::{BookChange, Recovery, SnapshotOutcome};
 use crate::replay::ReplayFailure;
 
-/// How a message arrived.
+/// Arrival of a message: packet, line, time and place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Sequence number of its packet; `None` if the packet has none.
@@ -35,13 +35,13 @@ impl Delivery {
     }
 }
 
-/// Identifies the packet that a [`Fault`] is about among those told to
+/// Identifies the packet of a [`Fault`] among those passed to
 /// [`Handler::handle_packet`](super::Handler::handle_packet).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOrigin {
-    /// The line that brought it; `None` if a replay service did.
+    /// The line that delivered the packet; `None` if a replay service did.
     pub source: Option<Source>,
-    /// When it came, in nanoseconds of the handler's clock.
+    /// Arrival time, in nanoseconds of the handler's clock.
     pub received_ns: u64,
 }
 

@@ -214,7 +214,7 @@ pub struct RecoveryCounters {
     pub old: u64,
     /// Updates of replayed packets that were applied; they are included in `applied`.
     pub replayed: u64,
-    /// How often a new instrument was refused because of the limit.
+    /// Number of times a new instrument was refused because of the limit.
     pub too_many_instruments: u64,
     /// Gaps reported.
     pub gaps: u64,

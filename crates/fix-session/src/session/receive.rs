@@ -325,7 +325,7 @@ impl<S: Store> Core<S> {
         self.notices.push_back(SessionEvent::PossDupIgnored { seq_num });
     }
 
-    /// Ends the session because of a number lower than expected.
+    /// Ends the session because MsgSeqNum is lower than expected.
     ///
     /// Spec: FIX session layer, test case 2c.
     pub(super) fn end_because_low(&mut self, now: Now, seq_num: u64) {
@@ -336,7 +336,8 @@ impl<S: Store> Core<S> {
         self.close_for_number();
     }
 
-    /// Closes because of a number; an acceptor that has not yet accepted the Logon refuses that.
+    /// Disconnects because of a wrong MsgSeqNum. On an acceptor that has not accepted the Logon yet,
+    /// the reason is that the Logon was refused.
     pub(super) fn close_for_number(&mut self) {
         let is_refused = !self.received_logon && !self.is_initiator();
         self.close(match is_refused {
@@ -345,8 +346,8 @@ impl<S: Store> Core<S> {
         });
     }
 
-    /// Counts a resent Logon or Logout, which begins and ends nothing. The peer should have sent a
-    /// gap fill instead.
+    /// Counts a resent Logon or Logout as received but does not act on it. The peer should have sent
+    /// a gap fill instead.
     ///
     /// Spec: FIX session layer, test case 2e (PossDupFlag: ignored if it has been received).
     pub(super) fn pass_again(&mut self, now: Now, message: &Message<'_, '_>, head: &Header<'_>) {

@@ -345,7 +345,7 @@ enum Phase {
     /// Use the tap that is there, if any.
     Begin,
     Measure,
-    /// Tell what was spent, and give the tap back.
+    /// Report the time spent, and give the tap back.
     End,
 }
 
@@ -356,7 +356,7 @@ struct Reading {
     packets: u64,
     dropped: u64,
     messages: u64,
-    /// How often all packets that had arrived were processed.
+    /// Number of times that all packets that had arrived were processed.
     idle_moments: u64,
     /// Time that publications to the monitor took.
     publishing_ns: u64,

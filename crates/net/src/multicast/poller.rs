@@ -8,7 +8,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use crate::{Action, Error};
 
-/// Waits below this need a finer unit than milliseconds: a hold time of 2 ms must not become 3.
+/// Waits shorter than this are not rounded up to milliseconds: a hold time of 2 ms must not become 3.
 const COARSE_FROM: Duration = Duration::from_millis(10);
 
 /// Waits for sockets to become readable (epoll, level-triggered). The cost depends on the number of
@@ -16,8 +16,8 @@ const COARSE_FROM: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Poller {
     epoll: Epoll,
-    /// Room for one event per socket and one more: a socket without an event in a wait had nothing
-    /// to read.
+    /// Room for one more event than there are sockets, so that one wait reports every readable
+    /// socket.
     events: Vec<EpollEvent>,
 }
 

@@ -218,7 +218,7 @@ fn publish() {
 /// Samples of a burst.
 const BURST: usize = 64;
 
-/// What a publish writes to.
+/// Destination of a publish.
 #[derive(Clone, Copy)]
 enum Published {
     Floor,

@@ -286,7 +286,7 @@ struct ExportLoop {
     exported: Counter,
     dropped_failed: Counter,
     dropped_rejected: Counter,
-    /// True if an export has failed and the user was told.
+    /// True if an export has failed and this was logged.
     has_failed: bool,
     /// Dropped when the thread ends.
     _ending: SyncSender<()>,

@@ -3,7 +3,7 @@
 //! The speed of a machine varies over seconds. Passes of all cases are therefore interleaved, and the minimum
 //! counts, because disturbances can only lengthen a pass. An untimed run precedes each pass, so that caches
 //! and branch predictors are warm for this case and not for the previous one. This corresponds to a program
-//! that does nothing else, and to the way in which peers measure themselves.
+//! that does nothing else, and peers measure themselves in the same way.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const ROUNDS_MIN: u32 = 5;
 pub struct Case<'c> {
     /// Runs the operation that many times.
     pass: Box<dyn FnMut(u64) + 'c>,
-    /// How many items one run of the operation handles.
+    /// Number of items per run of the operation.
     items: u64,
 }
 

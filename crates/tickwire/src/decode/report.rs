@@ -75,7 +75,7 @@ impl Line {
     }
 }
 
-/// How much was skipped.
+/// Number of skipped packets and blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Skipped {
     packets: u64,

@@ -9,12 +9,12 @@ use tickwire_distribution::{OutletError, Outlets, TopicSet};
 use tickwire_feed::counted;
 use tickwire_net::Stop;
 
-/// Options of publishing what is received.
+/// Options for publishing received data.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BusArgs {
-    /// Publish what is received over DDS or shared memory, keyed by instrument: best prices
-    /// (BookTop), trades (Trade), status (Status), and of feeds with books and definitions also
-    /// these (Book, Definition).
+    /// Publish the received data over DDS or shared memory, keyed by instrument: best prices
+    /// (BookTop), trades (Trade), status (Status); for feeds with books and definitions, also
+    /// Book and Definition.
     #[arg(long, help_heading = "Publishing")]
     pub publish: bool,
     /// Name of the feed in the samples.

@@ -97,9 +97,9 @@ impl Places {
         }
     }
 
-    /// Creates writers for the topics of `sets`, over shared memory first, because it waits seldom. A write to a full buffer
-    /// waits at most `patience`. With `all`, samples are kept for a slow subscriber: over shared memory always, over DDS
-    /// unless `--history` says otherwise.
+    /// Creates writers for the topics of `sets`. Each sample is written to shared memory first, because that transport rarely
+    /// has to wait. A write to a full buffer waits at most `patience`. With `all`, samples are kept for a slow subscriber:
+    /// always over shared memory, and over DDS unless `--history` sets another policy.
     pub fn outlets(
         &self,
         args: &DeliveryArgs,
@@ -129,9 +129,9 @@ impl Places {
         Ok(outlets)
     }
 
-    /// Waits until `count` subscribers of all transports together match: for every topic if `every_topic`, else for any.
-    /// Returns false if `patience` passed or `stop` was set first. More subscribers than shared memory counts are an error
-    /// if there is no other transport.
+    /// Waits until `count` subscribers match, over all transports together: for every topic if `every_topic`, else for any
+    /// topic. Returns false if `patience` passed or `stop` was set first. Without DDS, a `count` above the number of readers
+    /// that shared memory can count is an error.
     pub fn wait(
         &self,
         outlets: &Outlets,

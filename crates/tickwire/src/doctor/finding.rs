@@ -34,7 +34,7 @@ pub struct Finding {
     pub name: String,
     /// Value of the setting.
     pub found: String,
-    /// Whether the setting costs latency or memory.
+    /// Verdict: whether the setting costs latency or memory.
     pub verdict: Verdict,
     /// The cost, or why there is none.
     pub cost: String,

@@ -85,8 +85,8 @@ impl<'a> Examined<'a> {
         )))
     }
 
-    /// Returns the destination of line B in the capture of line A; `None` if line B carries the packets of line A,
-    /// which is told if the part of the capture that was examined does not show it.
+    /// Returns the destination of line B in the capture of line A; `None` if line B carries the packets of line A. If the
+    /// examined part of the capture does not show that, the user is informed.
     pub fn line_b(&self, path: &Path, endpoint: Endpoint) -> Option<SocketAddr> {
         let destinations = &self.capture(path)?.destinations;
         let address = SocketAddr::from(endpoint.address());

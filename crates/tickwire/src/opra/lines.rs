@@ -167,7 +167,7 @@ impl Capture {
     }
 }
 
-/// A line, and what is made of its messages.
+/// A line and the outputs of its messages.
 struct CapturedLine {
     handler: LineHandler,
     /// Converter to market events, if they are shown.

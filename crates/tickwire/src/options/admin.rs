@@ -57,7 +57,7 @@ impl AdminArgs {
             Some(path) => Token::of_file(path)
                 .map_err(|error| Failure::file("use the token of", path.display(), &error))?,
             None => Token::random()
-                .map_err(|error| Failure::Usage(format!("the token of administration: {error}")))?,
+                .map_err(|error| Failure::Usage(format!("the administration token: {error}")))?,
         };
         Ok(Some(AdminToken { token, file: self.admin_token.clone() }))
     }

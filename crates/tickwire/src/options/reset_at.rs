@@ -1,6 +1,6 @@
 //! Sessions of a capture.
 
-/// Where another session begins in a capture.
+/// Packets before which another session begins in a capture.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ResetAtArgs {
     /// Reset dictionaries before each of these packets, by index, in addition to --reset: where another

@@ -39,7 +39,7 @@ type FeedHandler = Handler<Stamped<Dynamic>, NoBooks>;
 /// The sink of the feed handler.
 type FeedSink = Logged<Publishing>;
 
-/// How the feed ended, and the packets that were lost before the handler.
+/// The end of the feed, and the packets that were lost before they reached the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
     end: End,
@@ -49,7 +49,7 @@ struct Ended {
     too_long: u64,
 }
 
-/// How the feed ended.
+/// Reason for the end of the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The exchange sent the Done message.

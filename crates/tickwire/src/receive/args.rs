@@ -524,7 +524,7 @@ impl ReceiveArgs {
         BackEnd::Socket
     }
 
-    /// Returns the way to wait for packets.
+    /// Returns how the receiver waits for packets.
     pub fn wait(&self) -> Wait {
         wait(self.spin)
     }

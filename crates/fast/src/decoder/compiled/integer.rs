@@ -84,7 +84,7 @@ pub(super) enum WireLength {
 pub(super) struct StreamInteger {
     pub position: Value,
     pub is_signed: bool,
-    /// Where NULL goes, before its byte is consumed.
+    /// Target of the jump on NULL, whose byte is not consumed yet; `None` if the integer is not nullable.
     pub null: Option<Block>,
     /// True if integers of eight bytes have a branch: times mostly have that length.
     pub is_often_eight: bool,

@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// A line loses many packets, of which it sends one alone, 300 numbers ahead, and continues at
-/// `last`.
+/// A line loses many packets: it sends only one of them, 300 numbers ahead, and continues at `last`.
 fn with_numbers_after_a_leap(first: u64, last: u64) -> Fed {
     with_numbers_after(first, first + 299, last)
 }

@@ -33,7 +33,7 @@ impl Shape {
     }
 }
 
-/// How much a shape demands of the packets; the first in this order is preferred.
+/// Strictness of a shape's conditions on packets. The strictest is first and is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// Lengths must be correct.

@@ -18,9 +18,9 @@ pub enum Doubt {
     Malformed {
         /// The packets of the sample.
         packets: usize,
-        /// Those that the framing decodes to their last byte.
+        /// Packets that the framing decodes to their last byte.
         whole: usize,
-        /// A framing that decodes most of them, if there is one.
+        /// A framing that decodes most packets, if there is one.
         instead: Option<Box<Detected>>,
     },
     /// The packets decode, but another reset policy gives other values, and those are correct.

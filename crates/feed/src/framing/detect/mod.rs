@@ -79,7 +79,7 @@ pub struct Detected {
     pub confidence: Confidence,
     /// Packets of the sample with FAST bytes.
     pub packets: usize,
-    /// Those decoded to their last byte without an error.
+    /// Packets decoded to their last byte without an error.
     pub whole: usize,
     /// Messages decoded.
     pub messages: usize,
@@ -142,7 +142,7 @@ pub enum Undetected {
     NoneFits {
         /// The packets of the sample.
         packets: usize,
-        /// Those that the best candidate decodes.
+        /// Packets that the best candidate decodes.
         whole: usize,
     },
     /// Two candidates decode the packets to different values, and nothing shows which values are

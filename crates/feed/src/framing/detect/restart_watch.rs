@@ -13,8 +13,8 @@ use super::value_check::values_of;
 
 /// Watches the sequence numbers in the messages of a channel whose dictionaries persist.
 ///
-/// Where the numbers go back, another session may begin, and its sender starts with empty
-/// dictionaries. A second decoder starts there with empty dictionaries. A message that it decodes to
+/// If the numbers go back, another session may have begun, whose sender starts with empty
+/// dictionaries. A second decoder with empty dictionaries starts there. A message that it decodes to
 /// other values is reported.
 #[derive(Clone, Debug)]
 pub struct RestartWatch {

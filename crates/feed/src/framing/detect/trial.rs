@@ -27,7 +27,7 @@ pub(super) struct Trial {
     pub(super) framing: Framing,
     /// Packets with FAST bytes.
     pub(super) packets: usize,
-    /// Those decoded to the last byte.
+    /// Packets decoded to the last byte.
     pub(super) whole: usize,
     pub(super) messages: usize,
     /// Messages that encode to their own bytes.

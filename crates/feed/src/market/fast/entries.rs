@@ -95,12 +95,12 @@ impl<'a, S> Reading<'a, S> {
     }
 }
 
-/// How much of the key a record has.
+/// Part of the key that a record has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     /// All of it: the instrument is known.
     Whole,
-    /// Nothing of it.
+    /// None of its fields.
     Nothing,
     /// The field at this index, but not all fields.
     Partly(usize),

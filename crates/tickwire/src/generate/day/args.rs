@@ -110,7 +110,7 @@ pub struct DayArgs {
     /// Mean time between update packets
     #[arg(long, value_name = "TIME", default_value = "1ms", help_heading = "Day")]
     gap: Span,
-    /// What an idle channel sends: nothing, heartbeats with sequence numbers, or heartbeats without
+    /// Packets of an idle channel: none, heartbeats with sequence numbers, or heartbeats without
     #[arg(long, value_name = "KIND", default_value = "none", help_heading = "Day")]
     heartbeats: HeartbeatKind,
     /// Longest silence before a heartbeat
@@ -119,7 +119,7 @@ pub struct DayArgs {
 
     #[command(flatten)]
     endpoints: EndpointArgs,
-    /// Omit line B, which a day has unless this option is given
+    /// Omit line B
     #[arg(long, help_heading = "Line B and snapshots", conflicts_with = "line_b")]
     no_line_b: bool,
     #[command(flatten)]

@@ -258,5 +258,5 @@ fn report_margins(parts: &Parts, analysis: &mut Analysis) {
             "study_grammar_over_bottom_up": STUDY_MARGIN,
         }));
     }
-    analysis.text.push_str(&format!("\nWhat a grammar costs\n\n{table}"));
+    analysis.text.push_str(&format!("\nCost of a grammar\n\n{table}"));
 }
