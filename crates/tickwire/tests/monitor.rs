@@ -225,12 +225,11 @@ fn the_commands_of_the_systemd_units_run_with_their_settings_and_end_by_their_si
          a = {{ group = \"239.252.{high}.{low}\", port = 22150 }}\n"
     );
     support::file(&folder, "one.toml", feed.as_bytes());
-    support::file(
-        &folder,
-        "one.cfg",
-        b"[SESSION]\nConnectionType=acceptor\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n\
-          FileStorePath=store\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n",
+    let settings = format!(
+        "[SESSION]\nConnectionType=acceptor\nSocketAcceptAddress=127.0.0.1\nSocketAcceptPort=0\n\
+         FileStorePath={d}/store\nBeginString=FIX.4.2\nSenderCompID=A\nTargetCompID=B\n"
     );
+    support::file(&folder, "one.cfg", settings.as_bytes());
     let processes = b"[[process]]\nname = \"feed\"\naddress = \"127.0.0.1:1\"\n";
     support::file(&folder, "processes.toml", processes);
     let transport = format!("--transport shm --shm-directory {d}/channels");
