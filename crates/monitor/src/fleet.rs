@@ -28,7 +28,7 @@ use crate::{assets, errors};
 
 /// Most processes in a configuration file.
 const PROCESSES_MAX: usize = 64;
-/// How long a summary of the processes is reused.
+/// Time for which a summary of the processes is reused.
 const FRESH: Duration = Duration::from_millis(500);
 /// Requests are forwarded if their path begins with one of these.
 const PASSED_ON: [&str; 6] = ["/api/v1/", "/metrics", "/health", "/ready", "/build", "/sessions"];

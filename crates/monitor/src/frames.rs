@@ -19,7 +19,7 @@ pub(crate) struct EncodedEvent {
     pub(crate) since: u64,
     /// The event with its name, its data and the empty line after it.
     pub(crate) event: Bytes,
-    /// How fast such events follow each other.
+    /// Pace of such events.
     pub(crate) pace: StreamPace,
     json_at: usize,
     /// The event as blocks of a deflate stream, once a client has asked for it.

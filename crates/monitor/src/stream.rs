@@ -23,7 +23,7 @@ const SPACING: Duration = Duration::from_millis(80);
 const SPACING_MAX: Duration = Duration::from_secs(1);
 /// Bytes per second of a sparing stream, unless one event per [`SPACING_MAX`] has more.
 const SPARING_BYTES: u32 = 100_000;
-/// How long a stream lasts. The client then asks again, so that the server's bound on connections holds.
+/// Lifetime of a stream. The client then requests a new one, so that the server's limit on connections holds.
 const LASTS: Duration = Duration::from_secs(45);
 /// Time that a client waits before it reconnects, in milliseconds.
 const RETRY: Bytes = Bytes::from_static(b"retry: 250\n\n");
@@ -31,7 +31,7 @@ const RETRY: Bytes = Bytes::from_static(b"retry: 250\n\n");
 /// Content type of a stream of events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// How fast events follow each other.
+/// Pace of the events of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamPace {
     /// At most one event per [`SPACING`].

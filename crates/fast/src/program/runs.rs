@@ -35,7 +35,7 @@ const TABLE_BITS: usize = 8;
 /// Bias and limit of exponents, which range from -63 to 63.
 const EXPONENT: (u64, u64) = (63, 126);
 
-/// How a lane is read from the stream.
+/// Encoding of a lane in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LaneCode {

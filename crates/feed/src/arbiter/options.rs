@@ -18,7 +18,7 @@ pub enum UnexpectedPolicy {
     },
 }
 
-/// How long an arbiter waits, what it holds, and which lines it trusts.
+/// Options of an arbiter: its waiting times, the packets it holds, and the lines it trusts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArbiterOptions {
     /// Configured lines, A and B. The arbiter does not wait for a line that is not configured.

@@ -1,4 +1,4 @@
-//! How long the arbiter waits for missing numbers, and which lines are silent.
+//! Waiting times for missing numbers, and detection of silent lines.
 
 use super::{Arbiter, Line, LineEvent, Source, Standing};
 

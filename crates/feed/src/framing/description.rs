@@ -15,11 +15,11 @@ const NUMBER_BYTES_MAX: usize = 8;
 /// When all dictionaries are reset, besides the resets that messages themselves carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResetPolicy {
-    /// Before every message, and before messages whose template has the reset attribute.
+    /// Before every message, and wherever [`Template`](Self::Template) resets.
     Message,
     /// Never; the reset attributes of templates are ignored too.
     Never,
-    /// Before every packet, and before messages whose template has the reset attribute.
+    /// Before every packet, and wherever [`Template`](Self::Template) resets.
     Packet,
     /// Before messages whose template has the reset attribute, and at the [reset
     /// template](Framing::reset_template).

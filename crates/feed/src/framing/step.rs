@@ -10,7 +10,7 @@ const MSG_SEQ_NUM: u32 = 34;
 const RAW_DATA_LENGTH: u32 = 95;
 const RAW_DATA: u32 = 96;
 
-/// How a FIXT message starts.
+/// First bytes of a FIXT message.
 pub(super) const FIXT_START: &[u8] = b"8=FIX";
 
 /// Digits of the longest tag.

@@ -48,9 +48,9 @@ pub struct RecoveryOptions {
     /// True if books contain orders from before RptSeq 1 that were carried over from the previous
     /// day; a book then needs a snapshot. Otherwise RptSeq 1 starts an empty book. Default off.
     pub carries_over: bool,
-    /// How far lines and snapshots may be behind one another, in nanoseconds. For this long after a
-    /// reset, a snapshot of the previous session may still arrive; for this long, a snapshot ahead
-    /// of the lines is kept. A handler sets it to the value of its arbiter. Default 1 s.
+    /// Maximum delay between lines and snapshots, in nanoseconds. For this long after a reset, a
+    /// snapshot of the previous session may still arrive; for this long, a snapshot ahead of the
+    /// lines is kept. A handler sets it to the value of its arbiter. Default 1 s.
     pub skew_ns: u64,
     /// Most instruments; updates of further ones are counted and dropped. Default 65,536.
     pub instruments_max: usize,

@@ -1,4 +1,4 @@
-//! How a subscription waits.
+//! Waiting of a subscription for samples.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
