@@ -1,6 +1,7 @@
 //! Checks dashboards and alert rules against the exported metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -205,6 +206,8 @@ fn dashboards_ask_for_metrics_that_exist() {
     let samples = exported();
     let mut queries = 0;
     let mut wrong = Vec::new();
+    // Prometheus checks the syntax of rules.
+    let mut rules = String::from("groups:\n- name: queries\n  rules:\n");
     let directory = ops().join("grafana/dashboards");
     for entry in std::fs::read_dir(&directory).unwrap() {
         let path = entry.unwrap().path();
@@ -214,6 +217,8 @@ fn dashboards_ask_for_metrics_that_exist() {
                 let query = target["expr"].as_str().unwrap();
                 let told = between(target["legendFormat"].as_str().unwrap(), "{{", "}}");
                 queries += 1;
+                let whole = query.replace("$instance", ".*").replace("$session", ".*");
+                writeln!(rules, "  - {{ record: query, expr: {} }}", Value::from(whole)).unwrap();
                 let of = faults(&samples, query, &told).into_iter();
                 wrong.extend(
                     of.map(|fault| format!("{} \"{}\": {fault}", path.display(), panel["title"])),
@@ -236,6 +241,11 @@ fn dashboards_ask_for_metrics_that_exist() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(queries > 30, "{queries} queries");
+    let name = format!("tickwire-queries-{}.yml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, rules).unwrap();
+    run_of_prometheus("promtool", &["check", "rules"], &path);
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// Metrics on no dashboard: parts or sums of those that are, maxima since the start, and details for the search of a fault.
