@@ -275,19 +275,19 @@ impl Reader {
             if signals::is_interrupted() {
                 return Err(ArrowError::ExternalError("interrupted".into()));
             }
-            self.step();
+            self.pull.step();
             self.fault = self.errors.note(self.pull.take_faults());
         }
     }
-}
 
-impl Reader {
-    fn step(&mut self) {
+    /// Reads a batch, and counts its packets.
+    fn read_counted(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let (packets, skipped) = (self.pull.packets, self.pull.packets_skipped);
-        self.pull.step();
+        let read = self.read();
         let Progress { packets: all, packets_skipped: all_skipped } = &*self.progress;
         all.fetch_add(self.pull.packets - packets, Ordering::Relaxed);
         all_skipped.fetch_add(self.pull.packets_skipped - skipped, Ordering::Relaxed);
+        read
     }
 }
 
@@ -303,7 +303,7 @@ impl Iterator for Reader {
             self.is_ended = true;
             return Some(Err(ArrowError::ExternalError("Python ends".into())));
         }
-        let read = self.read().transpose();
+        let read = self.read_counted().transpose();
         let read = read.map(|read| self.shape.of(&read?, &self.schema));
         self.is_ended = !matches!(read, Some(Ok(_)));
         read

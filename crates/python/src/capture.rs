@@ -80,6 +80,10 @@ impl Errors {
 
     /// Records faults. Returns the first one if it must be raised.
     pub fn note(&self, faults: Vec<Fault>) -> Option<Fault> {
+        // Called for each packet, most of which have none: they do not take the lock.
+        if faults.is_empty() {
+            return None;
+        }
         let raised = match self.on_error {
             OnError::Raise => faults.first().cloned(),
             OnError::Keep => None,
