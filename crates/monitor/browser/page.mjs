@@ -423,6 +423,30 @@ try {
     assert.deepEqual(page.faults, []);
   });
 
+  await test("all kept gaps are requested once in 5 seconds, however often they were shown before", async () => {
+    const gap = (id) => ({ id, at_ms: id, first: String(id), count: 1, status: "open", filled_by: null, filled_after_ms: null, packets: [], packets_status: "not_kept" });
+    const newest = (count) => Array.from({ length: count }, (_, at) => gap(300 - at));
+    api.state = state({ channels: [channel({ gaps: newest(64), declared_gaps: 300 })] });
+    const page = await open();
+    await page.waitForSelector("[data-gap]");
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 3_600_000);
+    const rows = (count) => page.waitForFunction((count) => document.querySelectorAll("[data-gap]").length === count, count);
+    for (const count of [100, 110, 120]) {
+      api.kept = { gaps: newest(count) };
+      await page.getByRole("button", { name: "Show all kept" }).first().click();
+      await rows(count);
+      if (count === 120) break;
+      await page.getByRole("button", { name: "Show the newest" }).click();
+      await rows(64);
+    }
+    api.kept = { gaps: newest(130) };
+    await page.clock.runFor(5000);
+    await rows(130);
+    assert.equal(asked.filter((path) => path === "/api/v1/gaps").length, 4);
+    assert.deepEqual(page.faults, []);
+  });
+
   await test("a click at a gap on the time line scrolls to that gap of the same channel", async () => {
     const gap = { id: 1, at_ms: Date.now() - 10_000, first: "9", count: 2, status: "open", filled_by: null, filled_after_ms: null, packets: [], packets_status: "not_kept" };
     const second = { t: Math.floor(Date.now() / 1000), packets: [1, 0], lost: [0, 0], missing: 0, decode_buckets: [0, 0] };

@@ -14,6 +14,7 @@ export function keptOnes(kind, channel) {
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   let kept = [];
   let isWhole = false;
+  let timer;
   const attempt = async (what, run) => {
     failure.hidden = true;
     try {
@@ -26,7 +27,9 @@ export function keptOnes(kind, channel) {
   const look = async () => {
     if (!isWhole || !failure.isConnected) return;
     await attempt(`No list of all ${kind}`, async () => { kept = (await get(path))[kind]; });
-    setTimeout(look, EVERY_MS);
+    // One at a time, though the list may have been shown before.
+    clearTimeout(timer);
+    timer = setTimeout(look, EVERY_MS);
   };
   const button = (label, click) => h("button", { class: "link", type: "button", click }, label);
   const more = button("", () => {

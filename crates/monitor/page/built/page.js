@@ -1139,6 +1139,7 @@ function keptOnes(kind, channel2) {
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   let kept2 = [];
   let isWhole = false;
+  let timer;
   const attempt = async (what, run) => {
     failure.hidden = true;
     try {
@@ -1153,7 +1154,8 @@ function keptOnes(kind, channel2) {
     await attempt(`No list of all ${kind}`, async () => {
       kept2 = (await get(path2))[kind];
     });
-    setTimeout(look, EVERY_MS3);
+    clearTimeout(timer);
+    timer = setTimeout(look, EVERY_MS3);
   };
   const button = (label, click) => h("button", { class: "link", type: "button", click }, label);
   const more = button("", () => {
