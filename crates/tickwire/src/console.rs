@@ -21,6 +21,17 @@ pub fn remark(level: &str, text: Arguments<'_>) {
     let _ = writeln!(anstream::stderr().lock(), "{}", prioritized(level, &line));
 }
 
+/// Prints why a command line is refused, or the help that it asks for, and ends the process.
+pub fn end_by(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().ansi().to_string();
+    // As for remarks, a text that cannot be written is dropped.
+    let _ = write!(anstream::stderr().lock(), "{}", prioritized("ERROR", &text));
+    std::process::exit(error.exit_code());
+}
+
 /// Returns a line as text, or as a JSON object with the members of log lines.
 pub fn line(level: &str, text: Arguments<'_>) -> String {
     let text = text.to_string();

@@ -53,7 +53,6 @@ mod vectors;
 
 use arguments::{Command, CommandLine};
 use clap::FromArgMatches;
-use console::tell;
 use failure::{Failure, Outcome};
 #[cfg(not(feature = "bench"))]
 use left_out::bench;
@@ -69,12 +68,14 @@ fn main() -> ExitCode {
     let arguments = match old_options::rewrite(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(text) => {
-            tell!("tickwire: {text}");
+            console::remark("ERROR", format_args!("tickwire: {text}"));
             return Failure::Usage(text).status();
         }
     };
-    let matches = examples::command_line().get_matches_from(arguments);
-    let command_line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = examples::command_line().try_get_matches_from(arguments);
+    let command_line = matches
+        .and_then(|matches| CommandLine::from_arg_matches(&matches))
+        .unwrap_or_else(|error| console::end_by(&error));
     let begun = logs::begin(command_line.log.as_deref(), command_line.log_format);
     // A compile thread does not stay on the CPU to which `--cpu` has pinned the decoding thread.
     TierUp::on_thread_start(unpin_current_thread);

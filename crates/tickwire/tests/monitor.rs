@@ -201,6 +201,12 @@ fn lines_to_the_journal_begin_with_their_priority() {
     }
     let text = run(&lost, true);
     assert!(text.lines().any(|line| line.starts_with("<4>")), "{text}");
+    // A command line that is refused, as with a mistake in the options of a unit.
+    for arguments in ["receive --no-such-option", "receive", "decode -e x"] {
+        let text = run(arguments, true);
+        assert!(text.lines().all(|line| line.starts_with("<3>")), "{arguments}: {text}");
+        assert!(text.contains("<3>"), "{arguments}");
+    }
 }
 
 /// Returns the value of a key of a systemd unit.
