@@ -277,7 +277,11 @@ fn wide_decimals_have_statistics() {
         let batch = batch.unwrap();
         let mut writer =
             TableWriter::new(FileFormat::Parquet, Vec::new(), batch.schema_ref()).unwrap();
-        (0..2).for_each(|_| writer.write(&batch).unwrap());
+        // Rows without a value precede those with values.
+        let nulls = new_null_array(array.data_type(), 3);
+        let nulls = RecordBatch::try_new(batch.schema(), vec![nulls]).unwrap();
+        let batches = [&nulls, &nulls, &batch, &batch];
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
         let file = writer.finish().unwrap();
         let reader = SerializedFileReader::new(bytes::Bytes::from(file.clone())).unwrap();
         let statistics = reader.metadata().row_group(0).column(0).statistics().unwrap();
@@ -286,13 +290,33 @@ fn wide_decimals_have_statistics() {
         let bounds = statistics.min_bytes_opt().zip(statistics.max_bytes_opt());
         let bounds = bounds.map(|(least, greatest)| (least.to_vec(), greatest.to_vec()));
         assert_eq!(bounds, expected.map(|(least, greatest)| (bytes(least), bytes(greatest))));
-        assert_eq!(statistics.null_count_opt(), Some(2 * array.null_count() as u64));
+        assert_eq!(statistics.null_count_opt(), Some(6 + 2 * array.null_count() as u64));
         let (_, found) = read(file);
         let found = arrow_select::concat::concat_batches(batch.schema_ref(), &found).unwrap();
         assert_eq!(
             found,
-            arrow_select::concat::concat_batches(batch.schema_ref(), [&batch; 2]).unwrap()
+            arrow_select::concat::concat_batches(batch.schema_ref(), batches).unwrap()
         );
+    }
+}
+
+#[test]
+fn a_text_in_all_rows_has_bounds_if_it_is_short() {
+    for (text, has_bounds) in
+        [("x".repeat(64), true), ("é".repeat(32), true), ("x".repeat(65), false)]
+    {
+        let column: ArrayRef = Arc::new(StringArray::from_iter_values([&text; 3]));
+        let batch = RecordBatch::try_from_iter([("text", column)]).unwrap();
+        let file = written(FileFormat::Parquet, std::slice::from_ref(&batch));
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file.clone())).unwrap();
+        let statistics = reader.metadata().row_group(0).column(0).statistics();
+        let bounds = statistics.map(|statistics| {
+            assert!(statistics.min_is_exact() && statistics.max_is_exact());
+            (statistics.min_bytes_opt(), statistics.max_bytes_opt())
+        });
+        let whole = Some(text.as_bytes());
+        assert_eq!(bounds, has_bounds.then_some((whole, whole)));
+        assert_eq!(read(file).1[0].columns(), batch.columns());
     }
 }
 
