@@ -637,6 +637,13 @@ mod tests {
     const ORDER: &str = "8=FIX.4.2|9=26|35=D|55=AB C|58=a|b c|44=1|10=077|";
 
     #[test]
+    fn a_separator_may_be_in_begin_string() {
+        let text = "8=FIX.4.2.9=20.35=D.58=a.10=5.55=A.10=077.";
+        let wire = "8=FIX.4.2|9=20|35=D|58=a|10=5|55=A|10=077|";
+        assert_eq!(scan(text), [(wire.to_owned(), vec![])]);
+    }
+
+    #[test]
     fn whatever_stands_between_fields_is_found() {
         let separators = [
             "\u{1}",
