@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "one behind another")]
+    #[should_panic(expected = "the ends of strings must ascend")]
     fn ends_that_do_not_ascend_are_refused() {
         let _ = array(vec![0, 3, 2, 4].into(), b"abcd".into(), None);
     }
