@@ -16,8 +16,12 @@ use tickwire_monitor::{BusDescription, BusFacts, BusRole, MonitorBuilder};
 fn a_name_that_points_here_is_not_answered() {
     let (_feed, served) = feed();
     for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.0.2.1"] {
-        let request = format!("GET /api/v1/state HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        assert_eq!(send(served.server.address(), request.as_bytes()).status, 403, "{host}");
+        // The page has the first state in it.
+        for path in ["/", "/api/v1/state", "/api/v1/gaps", "/api/v1/events"] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            let status = send(served.server.address(), request.as_bytes()).status;
+            assert_eq!(status, 403, "{host} {path}");
+        }
     }
 }
 
