@@ -214,7 +214,7 @@ fn losses_are_not_known_without_sequence_numbers() {
     let mut app = App::new("127.0.0.1:9100".to_owned());
     let mut state = recorded()["state"].clone();
     let channel = &mut state["channels"][0];
-    channel["next_seq_num"] = Value::Null;
+    (channel["next_seq_num"], channel["has_seq_nums"]) = (Value::Null, false.into());
     (channel["declared_gaps"], channel["missing_seq_nums"]) = (0.into(), 0.into());
     channel["gaps"] = json!([]);
     for line in channel["lines"].as_array_mut().expect("lines") {
@@ -237,7 +237,7 @@ fn losses_are_not_known_without_sequence_numbers() {
     line_with(&lines, "packets of line A: 5");
     assert!(!lines.iter().any(|line| line.contains("lost on")), "{}", lines.join("\n"));
     // Before the first message it is not known whether there are numbers.
-    state["channels"][0]["messages"] = 0.into();
+    state["channels"][0]["has_seq_nums"] = Value::Null;
     app.set_state(state);
     app.press(Keystroke::Escape);
     assert!(!screen(&app, 160).iter().any(|line| line.contains("not numbered")));
@@ -324,6 +324,11 @@ fn a_monitor_of_several_lists_its_processes_and_each_can_be_opened() {
         assert!(row.contains(wanted), "{row}");
     }
     assert!(line_with(&lines, "no answer").contains("connection refused"));
+    let mut unnumbered = processes();
+    unnumbered["processes"][0]["channels"][0]["has_seq_nums"] = false.into();
+    app.set_processes(unnumbered);
+    let lines = screen(&app, 160);
+    assert!(line_with(&lines, "12.5").contains(" unknown "), "{}", lines.join("\n"));
     // Topics of both transports beside each other; nobody has written the other topic.
     let row = line_with(&lines, "Quote");
     assert!(row.contains("1,234 (5.0/s)") && row.contains("999 (5.0/s)"), "{row}");

@@ -77,7 +77,7 @@ fn table(
 
 /// Returns false if the packets of a channel have no sequence numbers, so that losses are not known.
 fn is_numbered(channel: &Value) -> bool {
-    channel["messages"] == 0 || !channel["next_seq_num"].is_null()
+    channel["has_seq_nums"] != false
 }
 
 /// Formats the time since which a book is stale: ` since 09:30:00`; empty if it is not known.

@@ -6,7 +6,7 @@ use ratatui::style::{Color, Style};
 use ratatui::widgets::{Cell, Row};
 use serde_json::Value;
 
-use super::{chosen, right, table};
+use super::{chosen, is_numbered, right, table};
 use crate::app::App;
 use crate::fields::{count, list, rate, span, text, words};
 
@@ -63,6 +63,10 @@ fn process_row(process: &Value) -> Row<'static> {
     let per_second: f64 = channels.iter().filter_map(|of| of["messages_per_second"].as_f64()).sum();
     let of_channels =
         |shown: String| right(if channels.is_empty() { String::new() } else { shown });
+    let gaps = match channels.iter().any(is_numbered) {
+        true => count(&sum("declared_gaps").into()),
+        false => "unknown".to_owned(),
+    };
     let sessions = match process["sessions"].as_u64() {
         None | Some(0) => String::new(),
         Some(all) => format!("{} of {all} logged on", count(&process["logged_on"])),
@@ -75,7 +79,7 @@ fn process_row(process: &Value) -> Row<'static> {
         Cell::new(text(&process["name"])),
         Cell::new(state).style(Style::new().fg(colour)),
         of_channels(rate(&per_second.into())),
-        of_channels(count(&sum("declared_gaps").into())),
+        of_channels(gaps),
         of_channels(count(&sum("stale_books").into())),
         Cell::new(sessions),
         right(span(&process["uptime_ms"])),
