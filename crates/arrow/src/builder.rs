@@ -34,7 +34,7 @@ pub struct Unfit {
 }
 
 impl Unfit {
-    /// True if the batch has no room left for the message; an empty batch may have.
+    /// True if the batch has no room left for the message; an empty batch may have room for it.
     pub fn is_full(&self) -> bool {
         self.why == FULL
     }
@@ -55,7 +55,7 @@ pub struct TableBuilder {
     cells: Cells,
     /// Collects rows of flat tables by field; `None` if each message's rows are appended at once.
     flat: Option<Flat>,
-    /// Rows of the next batch, messages that wait in `flat` included.
+    /// Rows of the next batch, including the messages collected in `flat`.
     rows: usize,
 }
 
@@ -142,8 +142,8 @@ impl TableBuilder {
 }
 
 impl Cells {
-    /// Appends the rows of a record, those of its sequences' entries, after row `base`; returns their number,
-    /// at least 1.
+    /// Appends the rows of a record after row `base`: one per entry of its sequences, at least one.
+    /// Returns their number.
     fn rows(&mut self, record: &Record<'_>, node: &Node, base: usize) -> Result<usize, Unfitting> {
         let entries = self.entries(record, node, base, 0)?;
         let rows = entries.max(1);
@@ -203,7 +203,8 @@ impl Cells {
         Ok(rows)
     }
 
-    /// Fills the columns of a record up to row `end`: with its values, or with nulls without a record.
+    /// Fills the columns of a record up to row `end`: with its values, or with nulls if there is no
+    /// record.
     fn fields(
         &mut self,
         record: Option<&Record<'_>>,

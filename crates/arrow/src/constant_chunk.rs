@@ -1,8 +1,10 @@
 //! Parquet column chunks with the same value in all rows, as two run lengths.
 //!
-//! Arrow's writer hashes the value of every row, and encodes a level for every null. Templates have constants in every message, such as four
-//! columns of CME's increments, and other columns may have one value for a row group, such as a date or the SenderCompID of a log.
-//! cme30000 to Parquet takes 254 ns per row instead of 304. Most fields of a FIX dictionary are absent in all messages.
+//! Arrow's writer hashes the value of every row, and encodes a level for every null. Templates have
+//! constants in every message, such as four columns of CME's increments, and other columns may have
+//! one value for a row group, such as a date or the SenderCompID of a log. Writing cme30000 to
+//! Parquet takes 254 ns per row instead of 304. Most fields of a FIX dictionary are absent in all
+//! messages.
 
 use std::io::Write;
 
@@ -23,7 +25,7 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
-/// Longest text in statistics, in bytes: that of the Parquet library in statistics of pages.
+/// Longest text in statistics, in bytes: the limit of the Parquet library for statistics of pages.
 const STATISTICS_TEXT_MAX: usize = 64;
 
 /// The value in all rows of a column, by its physical type in Parquet.
@@ -204,7 +206,7 @@ fn only_text(column: &StringArray) -> Option<&str> {
     let (first, last) = (usize::try_from(ends.first()).ok()?, usize::try_from(ends.last()).ok()?);
     let len = usize::try_from(*ends.get(1)?).ok()?.checked_sub(first)?;
     let texts = bytes.get(first..last)?;
-    // Bytes that equal those `len` before them repeat the first text.
+    // If every byte equals the byte `len` before it, all texts equal the first.
     let is_repeated = texts.get(len..)? == texts.get(..texts.len() - len)?;
     let mut lengths = ends.windows(2).map(|pair| pair[1].abs_diff(pair[0]) as usize);
     (is_repeated && lengths.all(|other| other == len)).then(|| column.value(0))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Most bytes of values that wait for an encoder; the thread that writes more encodes in the meantime.
+/// Most bytes of values that wait for an encoder. Above this, the writing thread encodes too.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// A piece of work.
@@ -28,7 +28,7 @@ struct EncoderThreads {
 #[derive(Default)]
 struct EncoderShared {
     queue: Mutex<TaskQueue>,
-    /// A task was added or completed, or the threads end.
+    /// Notified when a task is added or completed, or when the threads must end.
     changed: Condvar,
     /// Bytes of values that wait for an encoder.
     waiting: AtomicUsize,
@@ -69,7 +69,7 @@ impl Encoders {
         threads.shared.changed.notify_one();
     }
 
-    /// Runs tasks on this thread until a condition holds, which other tasks bring about.
+    /// Runs tasks on this thread until a condition holds; tasks on other threads may fulfil it.
     pub(crate) fn wait_until(&self, is_met: impl Fn() -> bool) {
         if let Some(EncoderThreads { shared, .. }) = self.0.as_deref() {
             shared.work_until(|_| is_met());
@@ -92,7 +92,7 @@ impl Encoders {
                 *lock(&result) = Some(made);
             });
         }
-        // A task drops its result when it ends, also by a panic.
+        // A task drops its result when it ends, even by a panic.
         self.wait_until(|| results.iter().all(|result| Arc::strong_count(result) == 1));
         results.iter().map(|result| lock(result).take()).collect()
     }
@@ -216,7 +216,8 @@ impl EncoderShared {
     /// Runs a task. One that panics poisons its column, which is an error for the file.
     fn complete(&self, task: EncoderTask) {
         let _ = catch_unwind(AssertUnwindSafe(task));
-        // With the lock no other thread is between its look at a condition and its wait.
+        // While this thread holds the lock, no other thread is between checking a condition and
+        // waiting.
         let _queue = self.queue();
         self.changed.notify_all();
     }

@@ -80,7 +80,8 @@ impl Flat {
             self.append_roots(cells).expect(FITS);
         }
         if !has_room {
-            // This message's strings may be too long. The messages in the blocks had room: append them first.
+            // The strings of this message may exceed the limit. Those of the messages in the blocks
+            // fit: append them first.
             self.append_waiting(cells).expect(FITS);
         }
         // A message has fewer than 2^32 entries.

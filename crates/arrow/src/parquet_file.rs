@@ -46,7 +46,7 @@ struct ColumnEncoder {
     /// True if its pages have statistics, which only Arrow's writer creates.
     has_pages: bool,
     rows: ColumnRows,
-    /// The values of a column whose statistics the library does not create.
+    /// Bounds of the values, for columns whose statistics the library does not create.
     wide: Option<WideBounds>,
     /// The first error; values after it are dropped.
     failed: Option<ParquetError>,
@@ -205,7 +205,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-/// Returns the error of a file of which a column's encoder panicked.
+/// Returns the error of a file after the encoder of one of its columns panicked.
 fn broken() -> ParquetError {
     ParquetError::General("a column could not be encoded: the encoder panicked".to_owned())
 }
@@ -246,7 +246,7 @@ impl ColumnEncoder {
         match (&mut self.rows, only) {
             (ColumnRows::Same { value, some, count }, Some(only)) if *value == only => {
                 *count += values.len();
-                // The longer it is, the fewer writes a later value takes.
+                // A longer array needs fewer writes when a different value follows.
                 if values.len() > some.len() {
                     *some = values.clone();
                 }

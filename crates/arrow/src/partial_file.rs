@@ -21,8 +21,8 @@ impl PartialFile {
     /// Creates the file, and its directory if missing.
     ///
     /// # Errors
-    /// Errors of [`UnfinishedFile::create`] and of the writer, with the file's name; the other functions add
-    /// it too.
+    /// Errors of [`UnfinishedFile::create`] and of the writer, with the file's name; the other
+    /// functions add the name too.
     pub fn create(path: PathBuf, format: FileFormat, schema: &SchemaRef) -> io::Result<Self> {
         let unfinished = UnfinishedFile::create(path)?;
         let out = BufWriter::with_capacity(OUTPUT_BYTES, unfinished.file()?);

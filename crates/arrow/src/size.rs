@@ -2,7 +2,8 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-/// Returns the bytes of the values of a batch, without those of columns that have no value: they share their memory.
+/// Returns the bytes of a batch's values. Columns without a value are not counted: they share their
+/// memory.
 pub fn batch_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(array_bytes).sum()
 }
@@ -12,6 +13,6 @@ pub(crate) fn array_bytes(array: &ArrayRef) -> usize {
     if array.null_count() == array.len() {
         return 0;
     }
-    // A slice may have a part of its buffers.
+    // A slice may use only a part of its buffers.
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }

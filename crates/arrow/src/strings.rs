@@ -118,7 +118,7 @@ impl Strings {
         Ok(())
     }
 
-    /// Before the first string: reserves memory and adds the nulls before it.
+    /// Called for the first string: reserves memory and adds the nulls before it.
     fn begin(&mut self) {
         if self.ends.len() == 1 {
             self.begin_strings();

@@ -96,7 +96,7 @@ impl Validity {
         }
     }
 
-    /// Returns the null buffer, if any value is null, and empties this.
+    /// Returns the null buffer, if any value is null, and removes all values.
     pub(crate) fn take(&mut self) -> Option<NullBuffer> {
         let Self { len, words, has_nulls } = std::mem::take(self);
         if !has_nulls {

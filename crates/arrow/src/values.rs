@@ -157,7 +157,7 @@ impl<A: ArrowPrimitiveType> Values<A> {
         }
     }
 
-    /// Returns all numbers and empties this.
+    /// Returns all numbers and empties the column.
     pub(crate) fn take(&mut self) -> PrimitiveArray<A> {
         let len = std::mem::take(&mut self.len);
         if std::mem::replace(&mut self.is_missing, true) {

@@ -47,7 +47,8 @@ impl MessageBlock {
         self.is_ascii = self.bytes.is_ascii();
     }
 
-    /// Empties the block, whose columns have their values; the rest is appended to `other`, row by row.
+    /// Appends the fields without a column to `other`, row by row, and empties the block. The
+    /// columns must have taken their values before.
     pub fn finish(&mut self, other: &mut Other) {
         self.others.sort_unstable_by_key(|(_, range)| range.start);
         let mut others = self.others.drain(..).peekable();

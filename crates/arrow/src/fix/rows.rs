@@ -259,7 +259,7 @@ impl Group {
     }
 
     /// Reads the entries that follow the count at `at`; returns the position after them.
-    // Not inlined into the loop over fields, of which few are groups.
+    // Not inlined into the loop over fields: few fields are groups.
     #[inline(never)]
     fn push(
         &mut self,

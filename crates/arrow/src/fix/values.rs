@@ -77,7 +77,7 @@ struct Bytes {
 /// Nanoseconds since 1970-01-01 UTC.
 struct Timestamps {
     values: Vec<i64>,
-    /// A second as text, and its time.
+    /// Text of the second parsed last, and its time.
     second: [u8; SECOND_LEN],
     second_ns: i64,
 }
@@ -95,8 +95,9 @@ impl Default for Bytes {
 }
 
 impl Bytes {
-    /// Appends the first `len` bytes. Most values are short: a constant number of bytes is copied by single instructions,
-    /// without a call of memcpy, and those after the value are dropped.
+    /// Appends the first `len` bytes. Most values are short: a constant number of bytes is copied
+    /// by single instructions, without a call of memcpy, and the bytes after the value are
+    /// truncated.
     #[inline]
     fn push(&mut self, bytes: &[u8], len: usize) {
         let end = self.bytes.len() + len;
@@ -109,7 +110,7 @@ impl Bytes {
         self.ends.push(end as i32);
     }
 
-    /// Takes the values, and reserves memory for as many.
+    /// Takes the values, and reserves memory for the same number.
     fn take(&mut self) -> Self {
         let mut room = Vec::with_capacity(self.ends.len());
         room.push(0);
@@ -118,8 +119,8 @@ impl Bytes {
 }
 
 impl Timestamps {
-    /// Appends a value; returns false if it is not a time that fits. Most are in the second of the value before: only
-    /// their fractions are parsed.
+    /// Appends a value; returns false if it is not a time that fits. Most times are in the same
+    /// second as the previous value; only their fractions are parsed.
     #[inline]
     fn push(&mut self, field: &Value<'_>) -> bool {
         let parsed = match field.value.split_first_chunk() {
@@ -132,7 +133,7 @@ impl Timestamps {
         value.map(|value| self.values.push(value)).is_some()
     }
 
-    /// Parses a value, and keeps its second.
+    /// Parses a value, and stores its second for the next value.
     fn parse(&mut self, field: &Value<'_>) -> Option<i64> {
         let time = field.utc_timestamp().ok()?;
         let nanos = unix_nanos(time)?;
@@ -167,7 +168,7 @@ fn short_fraction(text: &[u8]) -> Option<i64> {
 
 /// Values that are padded where rows have none.
 trait PaddedValues {
-    /// Appends values without meaning up to this number.
+    /// Appends arbitrary values until there are `rows`.
     fn pad(&mut self, rows: usize);
 }
 
@@ -212,7 +213,7 @@ impl Present {
         values.pad(rows);
     }
 
-    /// Appends a value, if the row has none; returns whether `push` could.
+    /// Appends a value, if the row has none; returns true if `push` did so.
     #[inline(always)]
     fn push<V: PaddedValues>(
         &mut self,
@@ -435,7 +436,7 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?))
 }
 
-/// Takes values, and reserves memory for as many.
+/// Takes values, and reserves memory for the same number.
 fn taken<T>(values: &mut Vec<T>) -> Vec<T> {
     let room = Vec::with_capacity(values.len());
     std::mem::replace(values, room)
