@@ -20,8 +20,8 @@ pub struct Channel {
     /// The chunks of its messages.
     pub framer: Framer,
     pub(crate) check: SessionCheck,
-    /// True once a packet ended inside a message, or a message of it failed, while it was explained. Segments of
-    /// TCP streams after it may begin inside a message.
+    /// True once an explained packet ended inside a message or had a message that failed. Later
+    /// segments of the TCP stream may then begin inside a message.
     pub(crate) ended_inside: bool,
 }
 
@@ -83,8 +83,8 @@ impl Channels {
         self.check = check;
     }
 
-    /// Resets the dictionaries of all channels if a session begins before this packet or one that
-    /// was left out.
+    /// Resets the dictionaries of all channels if a session begins before this packet, or before a
+    /// packet that was skipped since the last call.
     pub(crate) fn begin_packet(&mut self, index: u64) {
         if !self.starts.begins_before(index) {
             return;
@@ -95,8 +95,8 @@ impl Channels {
         }
     }
 
-    /// Returns the channel of packets to this destination; `remark` is called the first time that
-    /// another channel is dropped for it.
+    /// Returns the channel of packets to this destination. Calls `remark` the first time that
+    /// another channel is dropped to make room.
     pub fn channel(
         &mut self,
         destination: Option<SocketAddr>,

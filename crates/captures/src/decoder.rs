@@ -50,9 +50,9 @@ impl CaptureDecoder {
         self
     }
 
-    /// Checks for each message that its bytes confirm its values; for a framing that was detected.
-    /// Messages that they do not confirm reach [`CaptureSink::message_unproven`]. A remark names the
-    /// first message of a channel or stream that cannot be checked.
+    /// Checks for each message that its bytes confirm its values. Use this check if the framing was
+    /// detected. Messages with unconfirmed values reach [`CaptureSink::message_unproven`]. A remark
+    /// names the first message of a channel or stream that cannot be checked.
     #[must_use]
     pub fn check_values(mut self) -> Self {
         let Setup { program, options, framing, .. } = &self.setup;

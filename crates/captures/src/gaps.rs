@@ -13,8 +13,8 @@ const CHANNELS_MAX: usize = 256;
 
 /// Counts the gaps in the sequence numbers of preambles, by destination.
 ///
-/// A number that was there before is a copy; a number far behind restarts the sequence; a late
-/// number of a gap makes the gap smaller. Numbers may count packets or messages. A number that is
+/// A repeated number is a copy, a number far behind restarts the sequence, and a late number that
+/// belongs to a gap makes the gap smaller. Numbers may count packets or messages. A number that is
 /// ahead by the message count of the previous packet is a gap, unless all numbers of the channel
 /// advance in this way.
 #[derive(Default)]
@@ -33,8 +33,9 @@ struct Channel {
     /// True if a packet of several messages was followed by the next number.
     counts_packets: bool,
     missing: Vec<Missing>,
-    /// Jumps that are gaps only if numbers count packets, and the other gaps.
+    /// Jumps by the message count of the previous packet: gaps only if numbers count packets.
     by_messages: Tally,
+    /// All other gaps.
     certain: Tally,
     /// The number of the last packet that restarted the sequence.
     restarted_at: Option<u64>,

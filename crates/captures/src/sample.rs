@@ -11,8 +11,8 @@ use tickwire_feed::capture::Packet;
 use tickwire_feed::framing::Framing;
 use tickwire_feed::framing::detect::{Detected, Doubt, Undetected, ValueCheck, detect, doubt};
 
-/// Most channels of which packets are kept. A further one replaces the one with the fewest packets, the oldest of
-/// several.
+/// Most channels of which packets are kept. A further channel replaces the one with the fewest
+/// packets; if several have the fewest, the oldest of these.
 const CHANNELS_KEPT_MAX: usize = 32;
 /// Most packets that are examined; later ones are ignored.
 const PACKETS_EXAMINED_MAX: u32 = 50_000;
@@ -69,7 +69,7 @@ pub struct FoundFraming<'s> {
     pub detected: Detected,
     /// The channel.
     pub channel: &'s SampledChannel,
-    /// Its destination if the sample has several.
+    /// Destination of the channel, if the sample has several destinations.
     pub destination: Option<SocketAddr>,
 }
 
@@ -119,7 +119,8 @@ impl fmt::Display for UnknownFraming {
 }
 
 impl UnknownFraming {
-    /// True if packets to several destinations were examined, so choosing those of one may help.
+    /// True if packets to several destinations were examined, so selecting one destination may
+    /// help.
     pub const fn has_several_destinations(&self) -> bool {
         !self.others.is_empty()
     }

@@ -15,8 +15,8 @@ impl SessionStarts {
         Self { ahead: packets }
     }
 
-    /// Returns true if a session begins before this packet, or before one that was left out since the last call. Packets must
-    /// be passed in order.
+    /// Returns true if a session begins before this packet, or before a packet that was skipped
+    /// since the last call. Packets must be passed in order.
     pub fn begins_before(&mut self, index: u64) -> bool {
         let before = self.ahead.len();
         while self.ahead.pop_if(|start| *start <= index).is_some() {}

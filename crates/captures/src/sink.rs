@@ -41,8 +41,8 @@ pub trait CaptureSink {
     /// count from the start of the message.
     fn message_failed(&mut self, place: MessagePlace, error: &Error, program: &Program, lost: Lost);
 
-    /// Handles an abandoned packet or rest of a stream. The reason is not an error in one of its
-    /// messages.
+    /// Handles an abandoned packet, or the abandoned rest of a stream. The reason is not an error
+    /// in one of its messages.
     fn packet_failed(&mut self, place: PacketPlace, why: &dyn Display);
 
     /// Handles a message whose values are not confirmed by its bytes. By default the packet fails.

@@ -229,7 +229,7 @@ impl Stream {
             }
         };
         if block.is_one_message && block.start == self.held.len() {
-            // No byte of the message has arrived: its header is read again then.
+            // No byte of the message has arrived; its header is read again with the next piece.
             return Ok(None);
         }
         let held_len = self.held.len();

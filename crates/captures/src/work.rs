@@ -135,8 +135,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
         Ok(())
     }
 
-    /// Checks a decoded message with these bytes. Returns true if its values are wrong, and it must not
-    /// reach the sink.
+    /// Checks a decoded message with these bytes. Returns true if its values are wrong; the message
+    /// must then not reach the sink.
     pub(crate) fn is_refused(
         &mut self,
         check: &mut SessionCheck,

@@ -51,13 +51,13 @@ pub enum Part<'s> {
 pub struct Explained<'s> {
     /// Offset in the packet.
     pub offset: usize,
-    /// The bytes from there to the end of the messages of its block.
+    /// The bytes from `offset` to the end of the messages of its block.
     pub bytes: &'s [u8],
-    /// Its length; `None` if it cannot be decoded.
+    /// Length of the message; `None` if it cannot be decoded.
     pub len: Option<usize>,
     /// Steps beyond those in [`Explained::lines`].
     pub omitted: u64,
-    /// Position and text of the error, if it cannot be decoded.
+    /// Position and text of the error, if the message cannot be decoded.
     pub error: Option<Stopped>,
     rows: Vec<Row>,
 }
@@ -94,7 +94,7 @@ impl<'p> Explainer<'p> {
         Self { program, outline: Outline::of(program), framing, deadline: None }
     }
 
-    /// Stops between two messages once `deadline` has passed.
+    /// Stops explaining between two messages once `deadline` has passed.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
@@ -105,9 +105,9 @@ impl<'p> Explainer<'p> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Passes the parts of a packet to `sink`, at most `messages_left` messages, and subtracts them
-    /// from it. Decodes the rest of the packet only to update the dictionaries. Returns true if all
-    /// messages that it passed were decoded.
+    /// Passes the parts of a packet to `sink`, with at most `messages_left` messages, and reduces
+    /// `messages_left` by the number passed. Decodes the rest of the packet only to update the
+    /// dictionaries. Returns true if all passed messages were decoded.
     ///
     /// # Errors
     /// Errors of `sink`.
@@ -137,8 +137,9 @@ impl<'p> Explainer<'p> {
         Ok(is_right)
     }
 
-    /// Decodes a packet only to update the dictionaries. Returns true if no message of it failed; otherwise they are unknown, or
-    /// depend only on the messages from a later reset in this packet on.
+    /// Decodes a packet only to update the dictionaries. Returns true if no message failed.
+    /// Otherwise the dictionaries are unknown; after a later reset in the packet, they depend only
+    /// on the messages from that reset on.
     pub fn follow(&self, channel: &mut Channel, bytes: &[u8]) -> bool {
         let mut is_right = true;
         for segment in channel.framer.split(bytes).flatten() {
@@ -227,7 +228,8 @@ impl<'p> Explainer<'p> {
 
 /// Result of explaining or following a segment.
 struct ExplainedSegment {
-    /// True if all messages were decoded, of an explained segment those that were explained.
+    /// True if all messages were decoded; in an explained segment, all messages that were
+    /// explained.
     is_right: bool,
     /// True if the segment ends at the end of a message.
     is_at_end: bool,
@@ -236,7 +238,7 @@ struct ExplainedSegment {
 /// A packet being explained.
 struct Explaining<'e, 'p, E> {
     explainer: &'e Explainer<'p>,
-    /// Number of messages that may follow.
+    /// Number of messages that may still be explained.
     left: &'e mut u64,
     sink: &'e mut dyn FnMut(Part<'_>) -> Result<(), E>,
 }

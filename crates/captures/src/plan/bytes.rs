@@ -1,6 +1,7 @@
 //! Encodes numbers and texts for indexes and splits.
 
-/// Returns the 64-bit FNV-1a hash: it distinguishes files that differ by accident, not by intent.
+/// Returns the 64-bit FNV-1a hash. It detects accidental differences between files; deliberate
+/// collisions are possible.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |digest, byte| {
         (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)

@@ -12,7 +12,7 @@ use tickwire_feed::capture::{CaptureOptions, CaptureReader, Format, Mark};
 /// Suffix of an index, after the name of its capture.
 pub const INDEX_SUFFIX: &str = ".tickwire-index";
 
-/// Largest distance of two marks, in bytes.
+/// Largest distance between adjacent marks, in bytes.
 pub(super) const STEP_BYTES_MAX: u64 = 1 << 20;
 
 /// First bytes of an index, with the version of its layout.
@@ -29,7 +29,7 @@ pub(super) struct Index {
     modified_ns: u64,
     /// The format that the caller named, if any.
     format: Option<Format>,
-    /// Smallest distance of two marks, in bytes.
+    /// Smallest distance between adjacent marks, in bytes.
     pub(super) step_bytes: u64,
     /// Marks in the order of the file.
     marks: Vec<Mark>,
@@ -56,8 +56,8 @@ pub(super) fn place(path: &Path, directory: Option<&Path>) -> PathBuf {
 }
 
 impl Index {
-    /// Reads a capture and marks it. An error in its middle ends the marks; the rest is in the last
-    /// split.
+    /// Reads a capture and marks it. The marks end at the first error; the last split contains the
+    /// rest.
     pub(super) fn scan(
         file: File,
         path: &Path,

@@ -62,11 +62,11 @@ pub struct PlanError {
 /// Error of a file.
 #[derive(Debug)]
 pub enum PlanErrorKind {
-    /// It cannot be opened, listed, read or written.
+    /// The file cannot be opened, listed, read or written.
     Io(io::Error),
-    /// It is not a capture.
+    /// The file is not a capture.
     Capture(CaptureError),
-    /// It has changed since it was planned.
+    /// The file has changed since it was planned.
     Changed,
     /// The progress function ended the planning.
     Ended,
