@@ -77,7 +77,7 @@ pub(crate) fn problems(
     problems
 }
 
-/// Returns the lines of a channel, with their paths below it.
+/// Returns the lines of a channel, with their paths relative to the channel's.
 fn addresses(channel: &Channel) -> impl Iterator<Item = (&'static str, &Address)> {
     [
         ("lines.a", &channel.lines.a),

@@ -172,7 +172,7 @@ pub struct Recovery {
 /// Settings of books.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Books {
-    /// How books name their levels.
+    /// How the levels of books are identified.
     pub by: Option<BooksBy>,
     /// Levels per side.
     pub depth: Option<u32>,
@@ -220,7 +220,7 @@ impl FromStr for FramingText {
 pub enum SeqNumSource {
     /// In a field of messages, by tag or name.
     Field(String),
-    /// Nowhere.
+    /// No sequence numbers.
     None,
     /// In the preamble that the framing describes.
     Preamble,
@@ -265,7 +265,7 @@ words! {
 }
 
 words! {
-    /// How books name their levels.
+    /// How the levels of books are identified.
     BooksBy {
         /// By number (MDPriceLevel).
         Level = "level",

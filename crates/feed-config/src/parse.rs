@@ -55,13 +55,13 @@ const SETTINGS: [&str; 8] =
 /// Reason why a feed file cannot be used.
 #[derive(Debug)]
 pub enum LoadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     Read(io::Error),
-    /// It is longer than [`TEXT_BYTES_MAX`].
+    /// The file is longer than [`TEXT_BYTES_MAX`].
     TooLong,
-    /// It is not UTF-8.
+    /// The file is not UTF-8.
     NotText,
-    /// It has errors.
+    /// The file has errors.
     Config(Errors),
 }
 

@@ -36,7 +36,8 @@ pub(super) fn read(xml: &mut Xml<'_, '_>, draft: &mut Draft) {
     }
 }
 
-/// Returns the stream of a connection, `None` if all streams share it, and its role there.
+/// Returns the stream of a connection and its role in that stream. The stream is `None` if all
+/// streams share the connection.
 fn role<'c>(code: &'c str, kind: &str, is_tcp: bool) -> Option<(Option<&'c str>, Role)> {
     let kind = kind.to_ascii_lowercase();
     match code {

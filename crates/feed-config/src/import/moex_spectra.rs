@@ -80,7 +80,7 @@ fn books(feed: &str, group: Node<'_, '_>, xml: &mut Xml<'_, '_>) -> Books {
     Books { by: Some(by), depth, ..Books::default() }
 }
 
-/// Returns true for the names of earlier years: `RTS-1`, `RTS-20`.
+/// Returns true for the feed names of earlier years: `RTS-1`, `RTS-20`.
 fn is_depth_feed(upper: &str) -> bool {
     upper.strip_prefix("RTS-").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
