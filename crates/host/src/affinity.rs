@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// CPUs on which the first thread to be pinned could run before.
+/// CPUs that the first pinned thread could use before it was pinned.
 static BEFORE: OnceLock<CpuSet> = OnceLock::new();
 
 /// Pins the calling thread to one CPU, counted from 0.
@@ -38,7 +38,7 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
 /// if none was.
 pub fn unpin_current_thread() {
     if let Some(before) = BEFORE.get() {
-        // It fails if none of these CPUs may be used any more; then the thread stays where it is.
+        // Fails if none of these CPUs may be used any more; the thread then keeps its affinity.
         let _ = sched_setaffinity(Pid::from_raw(0), before);
     }
 }

@@ -10,20 +10,21 @@ const GOVERNOR: &str = "sys/devices/system/cpu/cpuidle/current_governor";
 const GOVERNOR_READ_ONLY: &str = "sys/devices/system/cpu/cpuidle/current_governor_ro";
 const HALT_POLL: &str = "sys/module/haltpoll/parameters/guest_halt_poll_ns";
 
-/// Behaviour of a machine's CPUs when they are idle. Its text, such as "haltpoll, guest_halt_poll_ns 0", belongs beside every
-/// latency of a blocking thread: on a virtual machine, UDP took 38 or 3.5 microseconds by this setting alone.
+/// Behaviour of a machine's CPUs when they are idle. Report its text, such as "haltpoll,
+/// guest_halt_poll_ns 0", with every latency of a blocking thread: on a virtual machine, UDP took
+/// 38 or 3.5 microseconds depending on this setting alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdleSetting {
-    /// They never sleep: the kernel's parameter `idle=poll`.
+    /// CPUs never sleep: the kernel's parameter `idle=poll`.
     Poll,
-    /// The governor `haltpoll`: they look for work before they halt.
+    /// The governor `haltpoll`: CPUs poll for work before they halt.
     HaltPoll {
         /// The idle driver.
         driver: String,
-        /// Time for which they look for work, in nanoseconds; with 0 they halt at once.
+        /// Time for which CPUs poll for work, in nanoseconds; with 0 they halt at once.
         poll_ns: u64,
     },
-    /// Another governor, or `haltpoll` whose parameter cannot be read.
+    /// Another governor, or `haltpoll` with a parameter that cannot be read.
     Driver {
         /// The idle driver.
         driver: String,
@@ -32,7 +33,7 @@ pub enum IdleSetting {
     },
     /// There is no idle driver.
     NoDriver,
-    /// It cannot be read.
+    /// The setting cannot be read.
     Unknown,
 }
 
@@ -53,7 +54,7 @@ impl IdleSetting {
         let Some(driver) = text_of(DRIVER) else { return Self::Unknown };
         let governor = text_of(GOVERNOR).or_else(|| text_of(GOVERNOR_READ_ONLY));
         let poll_ns = text_of(HALT_POLL).and_then(|text| text.parse().ok());
-        // Halt polling is the governor's; the driver of the same name only halts.
+        // Only the governor polls before it halts; the driver of the same name does not.
         match (driver.as_str(), governor.as_deref(), poll_ns) {
             ("none", ..) => Self::NoDriver,
             (_, Some("haltpoll"), Some(poll_ns)) => Self::HaltPoll { driver, poll_ns },

@@ -11,7 +11,7 @@ use signal_hook::flag;
 /// number.
 const INTERRUPTED: i32 = 128 + SIGINT;
 
-/// A flag that loops check: once it is set, they end in order. Clones share the flag.
+/// A flag that loops check: once it is set, they finish their work and end. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,

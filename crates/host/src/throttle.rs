@@ -23,7 +23,8 @@ impl Throttle {
         Self { interval_ns, last_ns: None, held_back: 0 }
     }
 
-    /// True if an event may pass at `now_ns` and none has been held back: a new throttle does the same.
+    /// True if an event may pass at `now_ns` and none has been held back. A new throttle would then
+    /// behave the same.
     #[must_use]
     pub fn is_idle(&self, now_ns: u64) -> bool {
         !self.is_holding_back() && self.is_free(now_ns)

@@ -3,7 +3,7 @@
 
 use super::{Clocks, SystemClocks};
 
-/// Number of clock comparisons, of which the closest counts.
+/// Number of clock comparisons per measurement; the one with the closest readings is used.
 const MEASUREMENTS: usize = 5;
 
 /// Tolerance for equal offsets: without an interruption, two readings are 25 to 100 ns apart.
@@ -12,8 +12,8 @@ const TOLERANCE_NS: u64 = 2_000;
 /// Number of earlier offsets that are kept. Stamps with older offsets are implausible.
 const STEPS_KEPT: usize = 4;
 
-/// Longest time from a packet's stamp until its socket shows it: an interruption of another core's
-/// softirq work.
+/// Longest time from a packet's time stamp until the packet can be read from its socket. The
+/// softirq work between the two may be interrupted on another core.
 const QUEUED_WITHIN_NS: u64 = 10_000_000;
 
 /// Converts the kernel's stamps to times on the monotonic clock.
@@ -48,7 +48,7 @@ struct EarlierOffset {
 pub struct StampWindow {
     /// The last time at which the socket was found empty.
     pub empty_ns: u64,
-    /// The time at which the batch had been taken.
+    /// The time just after the batch was read.
     pub taken_ns: u64,
 }
 
