@@ -2,10 +2,11 @@
 //!
 //! A [`FileWatch`] checks the files' modification times and lengths at an interval, and at once
 //! when [`look_now`](FileWatch::look_now) is called, for example after a signal. A changed file is
-//! read once two consecutive checks find the same time and length, so that a file being written is
-//! left alone; the other files wait for it. A file that is missing in 30 checks is reported, once.
-//! Unchanged content is ignored. A function of the caller prepares new contents on the watching
-//! thread: template files, for example, are parsed and compiled while the decoder runs.
+//! read once two consecutive checks find the same time and length, so that no file is read while it
+//! is being written; the other files are not read until then. A file that is missing in 30
+//! consecutive checks is reported once. Unchanged content is ignored. A function of the caller
+//! prepares new contents on the watching thread: template files, for example, are parsed and
+//! compiled while the decoder runs.
 
 use std::fmt;
 use std::fs::File;
@@ -23,8 +24,8 @@ use crate::{Action, Error};
 /// Default interval between checks.
 pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 
-/// Consecutive checks without the file before that is reported: programs replace files by removing
-/// them first.
+/// Consecutive checks without the file before its absence is reported: programs replace files by
+/// removing them first.
 const MISSING_LOOKS: u32 = 30;
 
 /// Most prepared contents that wait to be taken.
@@ -94,7 +95,8 @@ impl<T: Send + 'static, E: Send + 'static> FileWatch<T, E> {
                     Ok(Some(contents)) => prepare(&contents).map_err(WatchError::Refused),
                     Err(error) => Err(WatchError::Read(error)),
                 };
-                // The channel is full and nobody takes contents; the next change tries again.
+                // If the channel is full because nobody takes contents, the next change tries
+                // again.
                 if let Err(TrySendError::Disconnected(_)) = sender.try_send(result) {
                     return;
                 }
@@ -253,7 +255,8 @@ mod tests {
         path
     }
 
-    /// Writes the file at once: written in place it would be empty for a moment, and the watch might read it then.
+    /// Replaces the file atomically: a file written in place would be empty for a moment, and the
+    /// watch might read it then.
     fn replace(path: &Path, content: &[u8]) {
         let new = path.with_extension("new");
         std::fs::write(&new, content).unwrap();

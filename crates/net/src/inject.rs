@@ -32,8 +32,8 @@ use fastrand::Rng;
 /// Most packets that wait; a further one is counted and dropped.
 pub const PACKETS_WAITING_MAX: usize = 262_144;
 
-/// An overtaken packet: it leaves when enough others have passed it, or when it has waited for long
-/// enough.
+/// An overtaken packet: it is sent when enough others have passed it, or when it has waited for
+/// long enough.
 #[derive(Debug)]
 struct Overtaken {
     /// Packets still to pass it.

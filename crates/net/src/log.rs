@@ -52,7 +52,7 @@ impl EventCounters {
 /// Number of messages of each kind that are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLimit {
-    /// The first this many: equal in every run over the same captures.
+    /// The first messages, up to this number: the log is equal in every run over the same captures.
     First(u32),
     /// One per second of the monotonic clock. Of the resets and changes of state held back, the latest
     /// is logged once the second is over.
@@ -187,8 +187,8 @@ impl<S> Logged<S> {
         }
     }
 
-    /// Logs the latest reset and changes of state that are held back, whatever the limit, and begins
-    /// all limits anew.
+    /// Logs the latest reset and changes of state that are held back, regardless of the limit, and
+    /// restarts all limits.
     pub fn finish(&mut self) {
         self.write_held_back(u64::MAX);
         self.kinds = Kinds::default();
@@ -339,7 +339,8 @@ impl<M: ?Sized, S: Sink<M>> Sink<M> for Logged<S> {
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
-        // Live, single differing copies are only counted; `DifferingWatch` reports them.
+        // In live reception, single differing copies are only counted; `DifferingWatch` reports
+        // them.
         match event {
             LineEvent::Differing { .. } if self.limit == LogLimit::OneASecond => {}
             LineEvent::Differing { .. } => self.warn(|kinds| kinds.of_line(event), event),

@@ -110,7 +110,7 @@ impl Turns {
 
     /// Returns when the next packet of a track is due.
     fn due_ns(&self, track: usize) -> u64 {
-        // A copy of the schedule leaves this one where it is.
+        // Asks a copy, so that the schedule itself does not advance.
         let mut schedule = self.schedule;
         if self.played.contains(&track) { schedule.next_due_ns(None) } else { self.due_ns }
     }

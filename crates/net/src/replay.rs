@@ -98,8 +98,8 @@ impl Waiter {
         Self { stop, spin_ns: 0 }
     }
 
-    /// Sets how long before a time the thread stops sleeping and spins: it uses a CPU to be exact
-    /// to less than a microsecond.
+    /// Sets how long before a time the thread stops sleeping and spins: spinning uses a CPU and is
+    /// exact to less than a microsecond.
     pub fn spin(mut self, spin: Duration) -> Self {
         self.spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
         self

@@ -143,10 +143,10 @@ impl TcpReplay {
         self.send(Command::BeginDay)
     }
 
-    /// Forgets all gaps and their results, because sequence numbers restart.
+    /// Discards all gaps and their results, because sequence numbers restart.
     ///
     /// # Errors
-    /// As [`request`](Self::request); the results are forgotten even then.
+    /// As [`request`](Self::request); the results are discarded even then.
     pub fn begin_epoch(&mut self) -> Result<(), ReplayFailure> {
         self.epoch = self.epoch.wrapping_add(1);
         self.send(Command::BeginEpoch(self.epoch))

@@ -22,7 +22,7 @@ use tickwire_net::clock::unix_ns;
 use tickwire_net::replaying::Replaying;
 use tickwire_net::tcp_replay::{Replayed, TcpReplay};
 
-/// Messages of the tests are their number as a u32, then padding.
+/// A message of the tests is its number as a u32, then padding.
 fn number(bytes: &[u8]) -> Option<u64> {
     Some(u32::from_be_bytes(*bytes.first_chunk()?).into())
 }
@@ -178,7 +178,7 @@ fn refusals_come_back_with_their_reasons() {
     replay.request(gap).unwrap();
     let reason = ReplayFailure::RequestLimit;
     assert_eq!(drain(&replay), [Replayed::Abandoned { gap, reason }, Replayed::Done(gap)]);
-    // The server's refusal is known, so it is not asked again.
+    // The server's refusal is known, so the server is not asked again.
     replay.request(gap).unwrap();
     assert_eq!(drain(&replay).len(), 2);
     assert_eq!((replay.refused(), replay.counters().requests), (1, 2));

@@ -131,7 +131,7 @@ impl<H: PacketHandler<S>, S> Channel<H, S> {
 
     /// Passes on the packet that arrived first. If another socket may hold an earlier one, because
     /// its batch is used up and was full, or because it was read before the packet arrived, reads
-    /// that socket instead. Returns true if it did either.
+    /// that socket instead. Returns true if it passed on a packet or read a socket.
     fn hand_on_one(&mut self, taking: &mut Taking) -> Result<bool, Error> {
         let fronts = self.sockets.iter().enumerate();
         let fronts =

@@ -1,6 +1,6 @@
-//! Records every datagram of every line as pcapng, with its time in the handler. That is the
-//! kernel's time stamp, except for a packet that the kernel showed after a later timeout of its
-//! channel: it has the time of that timeout. So a recording replays like the live reception.
+//! Records every datagram of every line as pcapng, with its time in the handler. This time is the
+//! kernel's time stamp, unless the handler processed a later timeout before the packet was read:
+//! then it is the time of that timeout. A recording therefore replays like the live reception.
 //!
 //! The receiving thread copies datagrams into chunks ([`Recorder::record`]); another thread writes
 //! them. Chunks are reused, and their number is bounded ([`RecordOptions::queue_bytes_max`]). When
@@ -61,7 +61,7 @@ pub struct RecordOptions {
     pub rotate_time: Duration,
     /// Most bytes queued between the receiving thread and the writing one. Default 64 MiB.
     pub queue_bytes_max: usize,
-    /// Longest wait for the writer when all of them are in use. Default 100 ms.
+    /// Longest wait for the writer when all chunks are in use. Default 100 ms.
     pub wait_max: Duration,
     /// Copies packets at the interfaces ([`TapRecorder`]) instead of recording those that the
     /// sockets receive. Default false.

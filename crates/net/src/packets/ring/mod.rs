@@ -1,10 +1,11 @@
 //! A packet ring (`AF_PACKET`, `TPACKET_V3`): copies of the datagrams of one endpoint, block by block.
 //!
 //! The kernel writes consecutive packets into blocks of memory that it shares with the process, and
-//! hands over a block when it is full or [`RingOptions::retire`] old. A packet takes no
-//! system call of its own, and the kernel stamps it; but it may be delayed by up to that time. The ring has copies: other sockets of the host still receive their packets.
-//! The checks that the kernel makes for sockets are made here ([`super::datagram`]); fragments are
-//! refused, because they are not yet reassembled.
+//! hands over a block when it is full or [`RingOptions::retire`] old. A packet takes no system call
+//! of its own, and the kernel stamps it; but it may be delayed by up to [`RingOptions::retire`].
+//! The ring has copies: other sockets of the host still receive their packets. The checks that the
+//! kernel makes for sockets are made here ([`super::datagram`]); fragments are refused, because
+//! they are not yet reassembled.
 //!
 //! A ring joins no group and changes nothing at the interface: another socket, such as a
 //! [`Receiver`](crate::multicast::Receiver), must have joined. Needs `CAP_NET_RAW`.

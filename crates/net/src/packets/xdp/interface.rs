@@ -116,7 +116,8 @@ impl XdpInterface {
     pub(super) fn remove(&self, slot: usize) {
         let mut endpoints = self.endpoints();
         endpoints[slot] = None;
-        // With the old program, the kernel would pass the packets too: the map loses sockets that are closed.
+        // If this fails, the old program stays. It then passes the packets to the kernel as well,
+        // because closed sockets leave the map.
         let _ = self.replace_program(&endpoints);
     }
 
@@ -152,7 +153,7 @@ fn load(sockets: &OwnedFd, endpoints: &[Option<Wanted>]) -> io::Result<OwnedFd> 
         .map_err(|error| told("load the XDP program", error))
 }
 
-/// Returns what could not be done, with the cause if the interface has a program.
+/// Returns the action that failed, with the cause if the interface already has a program.
 fn attach_failure(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EBUSY | libc::EEXIST) => {

@@ -124,7 +124,7 @@ impl XdpPackets {
         poller.add(socket.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         let interface = XdpInterface::shared(interface, options)?;
         let (slot, queues) = interface.add(wanted)?;
-        // From here on, its drop removes the endpoint from the interface.
+        // From here on, dropping `opened` removes the endpoint from the interface.
         let opened = Self {
             interface,
             slot,

@@ -62,9 +62,9 @@ const XDP_PASS: i32 = 2;
 /// Bytes of the headers of Ethernet, IPv4 without options, and UDP.
 const HEADERS_BYTES: i32 = 14 + 20 + 8;
 
-/// Returns the program for these endpoints, each with the key of its first socket: those of a queue are
-/// its number further. `sockets` is the descriptor of the map of sockets by key, `queues` the number of
-/// keys of an endpoint.
+/// Returns the program for these endpoints, each with the key of its socket for the first queue;
+/// the key for queue n is larger by n. `sockets` is the descriptor of the map of sockets by key,
+/// `queues` the number of keys of an endpoint.
 pub(super) fn redirect(
     endpoints: &[(u32, Wanted)],
     sockets: i32,

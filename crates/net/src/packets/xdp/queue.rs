@@ -25,7 +25,8 @@ struct Mapped {
 
 // SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
 unsafe impl Send for Mapped {}
-// SAFETY: a shared reference gives only addresses; those who read or write there say why nobody else does.
+// SAFETY: a shared reference gives only addresses; every read or write there justifies its
+// exclusive access.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
@@ -60,13 +61,14 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this length; whatever points into it is a neighbour in the same struct.
+        // SAFETY: mapped by `new` with this length; only other fields of the same struct point into
+        // it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// A ring of `T` that kernel and process share: one produces, the other consumes. Both counts grow
-/// without end; the slot of a count is its remainder by the size, a power of two.
+/// A ring of `T` that kernel and process share: one produces, the other consumes. Both counts only
+/// increase, and wrap at 2^32; the slot of a count is the count modulo the size, a power of two.
 struct Ring<T> {
     mapped: Mapped,
     offsets: libc::xdp_ring_offset,
@@ -286,8 +288,9 @@ impl AsFd for Queue {
 }
 
 impl Drop for Queue {
-    /// Returns all frames to the kernel, for the other endpoints. A packet that the kernel redirects here after this keeps its
-    /// frame: the program has been replaced before, so only processors that ran the old one at that moment do so.
+    /// Returns all frames to the kernel, for the other endpoints. A packet that is redirected here
+    /// later keeps its frame. Only processors that are running the old program at this moment can
+    /// redirect one, because the program was replaced before.
     fn drop(&mut self) {
         while self.receive() > 0 {}
     }
