@@ -23,7 +23,7 @@ pub(crate) struct Incoming {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A day as sent, and as it arrives.
+/// A day: the packets as sent, and as they arrive.
 pub(crate) struct Played {
     pub(crate) day: Day,
     /// Packets of updates with a number, in order.

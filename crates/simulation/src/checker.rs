@@ -328,7 +328,7 @@ impl<'s> Checker<'s> {
             let is_crossed = self.is_crossed(name);
             match state {
                 Some(Ok(())) => {}
-                // The status may have been lost, and is not repeated.
+                // The trading status may have been lost, and is not repeated.
                 Some(Err(_)) if is_crossed => {}
                 // The last snapshots arrive after the lines have ended.
                 Some(Err(StaleReason::Silence)) if self.scenario.handler.heartbeat_ns.is_some() => {

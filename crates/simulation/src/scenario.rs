@@ -64,7 +64,7 @@ pub struct ReplaySetup {
     pub disconnect: f64,
 }
 
-/// The fate of the packets with a SequenceReset.
+/// Delivery of the packets with a SequenceReset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resets {
     /// They arrive on every line.
@@ -87,7 +87,7 @@ pub struct Scenario {
     pub lines: [Option<Faults>; 2],
     /// Lead of the other channel's packets before their own time, in nanoseconds.
     pub other_lead_ns: u64,
-    /// The fate of SequenceResets.
+    /// Delivery of SequenceResets.
     pub resets: Resets,
     /// Steps of the receiver's time of day.
     pub clock_steps: Vec<ClockStep>,
@@ -150,8 +150,7 @@ impl Scenario {
             draw_silence(choices, &day, &mut lines);
         }
         if resets != Resets::Told {
-            // If a silence swallows a whole session, the handler cannot see its end without a
-            // reset.
+            // If a silence covers a whole session, the handler cannot see its end without a reset.
             lines.iter_mut().flatten().for_each(|line| line.silence = None);
         }
         if !day.day_changes.is_empty() {
