@@ -11,7 +11,7 @@ pub(crate) fn push_unsigned(out: &mut Vec<u8>, value: u64) {
         return;
     }
     let digits = eight(value);
-    // The bit keeps the last digit of zero.
+    // Bit 56 keeps the last digit of a value of zero.
     let zeros = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
     push_last_of(out, digits, 8 - zeros);
 }
@@ -41,8 +41,9 @@ fn push_last_of(out: &mut Vec<u8>, digits: u64, count: usize) {
 /// Returns the eight digits of a number below 100,000,000, one per byte, the first in the lowest
 /// byte.
 ///
-/// Splits the number three times into halves with half the digits, all halves at once. Each
-/// division is a multiplication by a reciprocal that is exact for numbers of that size.
+/// Splits the number three times: each step splits every part into two parts with half of its
+/// digits, all parts at once. Each division is a multiplication by a reciprocal that is exact for
+/// numbers of that size.
 fn eight(value: u64) -> u64 {
     let high = value / 10_000;
     let fours = high | (value - high * 10_000) << 32;

@@ -8,7 +8,8 @@ use tickwire_fast::{
 
 /// The fields that a writer writes.
 ///
-/// The decoder still decodes all fields. To skip the others there too, compile the program with
+/// The decoder still decodes all fields. To skip the other fields in the decoder too, compile the
+/// program with
 /// [`CompileOptions::fields`].
 #[derive(Clone, Debug, Default)]
 pub struct Fields {

@@ -124,7 +124,7 @@ struct Run<'c, 'w, 'b, F> {
     converter: &'c FixConverter,
     writer: &'w mut Writer<'b>,
     wants: F,
-    /// The first tag written since this was last cleared.
+    /// The first tag written since `first` was last cleared.
     first: Option<u32>,
 }
 

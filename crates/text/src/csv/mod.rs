@@ -164,8 +164,8 @@ impl<W: Write> Csv<W> {
         self.flats = Some((program.clone(), flats));
     }
 
-    /// Fills the columns of a record and writes a row for each innermost entry below it, or one row
-    /// if it has none below.
+    /// Fills the columns of a record and writes a row for each innermost entry of the record; one
+    /// row if it has no entries.
     fn rows(&mut self, origin: &Origin<'_>, record: Record<'_>) -> io::Result<()> {
         let mut sequences = Vec::new();
         let mut filled = Vec::new();
