@@ -44,7 +44,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Fails if the process has already ended, which is the aim.
+        // Fails if the process has already ended, which is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -57,7 +57,7 @@ pub fn round_trip(participant: &CycloneParticipant, qos: &Qos, warm_up: u32, cou
     let (mut last, mut lost) = (total, 0);
     loop {
         let mut sender = sender.lock().unwrap();
-        // Send the first quote, and any again that did not return.
+        // Send the first quote, and resend a quote that did not return.
         if sender.number == last || last == total {
             lost += u32::from(last != total);
             sender.send();
@@ -70,7 +70,7 @@ pub fn round_trip(participant: &CycloneParticipant, qos: &Qos, warm_up: u32, cou
     }
 }
 
-/// The quote that is under way.
+/// The quote in transit.
 struct Sender {
     writer: CycloneWriter<Quote>,
     quote: Quote,
