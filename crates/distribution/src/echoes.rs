@@ -56,7 +56,8 @@ pub struct Echoes {
 /// Facts that the thread needs once the last sample is written.
 struct LastSample {
     at: Instant,
-    /// Subscribers by topic set that owe an echo of each sample; `None` if unknown.
+    /// Number of subscribers from which an echo of each sample is expected, by topic set; `None` if
+    /// unknown.
     awaited: Option<Vec<u32>>,
     /// Samples by topic set.
     written: Vec<u64>,
@@ -67,7 +68,7 @@ struct LastSample {
 /// Echoes received by the thread.
 struct EchoesReceived {
     counts: EchoCounts,
-    /// Echoes of this publisher's samples that the transport lost, as far as it knows.
+    /// Echoes of this publisher's samples that the transport lost, as far as the transport knows.
     lost: u64,
     refusals: Vec<String>,
 }
@@ -89,9 +90,11 @@ impl Echoes {
     /// Starts to receive with readers of the [role](crate::Role) `Echoes`. Calls `on_echo` with each echo on the new thread;
     /// the [age](Arrival::age_ns) of an echo is the round-trip time.
     ///
-    /// `present` has the number of subscribers by topic set, as [`Publisher::subscribers`](crate::Publisher::subscribers)
-    /// returns it; `None` if unknown. First waits for their echo writers: for at most `patience`, and until no new one has
-    /// come for [`Participant::DISCOVERY`] or `is_over` returns true. Subscribers that have none by then owe no echoes.
+    /// `present` has the number of subscribers by topic set, as
+    /// [`Publisher::subscribers`](crate::Publisher::subscribers) returns it; `None` if unknown.
+    /// First waits for their echo writers: for at most `patience`, and until no new one has come
+    /// for [`Participant::DISCOVERY`] or `is_over` returns true. No echoes are expected from
+    /// subscribers without an echo writer by then.
     ///
     /// # Errors
     /// Errors of the transport.
@@ -115,7 +118,8 @@ impl Echoes {
         Ok(Self { thread, awaited, last })
     }
 
-    /// Returns the number of subscribers that owe an echo of each sample, by topic set; `None` if unknown.
+    /// Returns the number of subscribers from which an echo of each sample is expected, by topic
+    /// set; `None` if unknown.
     #[must_use]
     pub fn awaited(&self) -> Option<&[u32]> {
         self.awaited.as_deref()
@@ -187,9 +191,10 @@ impl EchoCounts {
         awaited.is_some() && self.missing(awaited, &last.written, 0).0 == 0
     }
 
-    /// Compares the counts with the samples `written`. Each of the `awaited` subscribers owes an echo for each sample.
-    /// Subscribers that came later owe an unknown number; those with the most echoes are assumed to be the awaited ones.
-    /// Returns the least number of missing echoes, and true if no more are missing.
+    /// Compares the counts with the samples `written`. An echo of each sample is expected from each
+    /// of the `awaited` subscribers. Subscribers that came later echo an unknown number of samples;
+    /// those with the most echoes are assumed to be the awaited ones. Returns the least number of
+    /// missing echoes, and true if no more are missing.
     fn missing(&self, awaited: Option<&[u32]>, written: &[u64], lost: u64) -> (u64, bool) {
         let (mut at_least, mut is_exact) = (0, awaited.is_some());
         for (set, written) in written.iter().enumerate() {
@@ -214,7 +219,8 @@ fn receive<P: Participant>(
     let mut counts = EchoCounts::default();
     let mut heard = Instant::now();
     loop {
-        // Looked at before the readers: echoes that follow are received below.
+        // Checked before the readers, so that echoes that arrive after the check are received
+        // below.
         let last = last.get();
         let have_ended = match last {
             Some(_) => stations.matched()?.iter().all(|count| *count == 0),

@@ -177,7 +177,8 @@ struct Total {
     /// Index of the topic; `None` if this subscriber does not read it.
     topic: Option<usize>,
     samples: u64,
-    /// True if the total was written before this subscriber matched its writer, and with it all samples that it counts.
+    /// True if the total was written before this subscriber matched its writer, as were all samples
+    /// that the total counts.
     is_old: bool,
 }
 
@@ -317,8 +318,8 @@ impl Ledger {
         (publisher, row.holes())
     }
 
-    /// Returns true if the last sample of the same writer and key has the same sequence number. This one then fills no
-    /// gap.
+    /// Returns true if the last sample of the same writer and key has the same sequence number.
+    /// This sample then fills no gap.
     fn is_same(&self, arrival: &Arrival<'_>) -> bool {
         let SampleInfo { writer, writer_seq_num, .. } = arrival.raw.info;
         let last = self.last.get(&(arrival.topic, writer, arrival.key));
@@ -571,10 +572,11 @@ impl Ledger {
         self.has_ended_done || self.publishers.iter().any(Publisher::ends_our_feed)
     }
 
-    /// Makes room for a publisher: adds the first one that has ended to the sum, one without an announced end only if there is
-    /// no other, because it may come back (its lease may have lapsed). One that announced its end must be gone and
-    /// complete, or more of it would be taken for another publisher. Nothing is done once publishers share an entry, because
-    /// it is not known which of them it counts.
+    /// Makes room for a publisher by adding one that has ended to the sum. Takes the first that
+    /// announced its end, is gone and is complete; a later sample of it would be taken for one of
+    /// another publisher. If there is none, takes one without an announced end, although it may
+    /// come back (its lease may have lapsed). Does nothing once publishers share an entry, because
+    /// it is unknown which of them the entry counts.
     fn make_room(&mut self) {
         if self.publishers.iter().any(|publisher| publisher.received.is_partly_followed) {
             return;

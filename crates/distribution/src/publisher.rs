@@ -382,7 +382,7 @@ fn write_again<W: RawWriter>(
     while !is_written && started.elapsed() < patience.max && !(patience.is_over)() {
         is_written = is_in_time(writer.write(bytes, None))?;
     }
-    // A reader that has stopped must not hold up the others again at each sample.
+    // A reader that has stopped must not delay the others again at each sample.
     if !is_written && writer.pass_over_slow_readers() {
         is_written = is_in_time(writer.write(bytes, None))?;
     }

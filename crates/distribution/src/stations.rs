@@ -152,7 +152,8 @@ impl<P: Participant> Station<P> {
             };
             if is_of_other(*echoes_of, &raw) {
                 *echoes_of_others += 1;
-                // More may follow: without it, a caller would take a batch of them for the end.
+                // Counted although it is not passed on: a caller takes a count of 0 to mean that no
+                // samples are waiting.
                 count += 1;
                 continue;
             }
@@ -167,7 +168,8 @@ impl<P: Participant> Station<P> {
     }
 }
 
-/// Returns true for the mark of a sample of another publisher than `own`, which is `None` if `raw` is no mark.
+/// Returns true for the mark of a sample of another publisher than `own`; `own` is `None` if echoes
+/// are no marks.
 fn is_of_other(own: Option<ParticipantId>, raw: &RawSample<'_>) -> bool {
     let Some(own) = own else { return false };
     let mut mark = EchoMark::default();

@@ -269,7 +269,7 @@ impl<P: Participant> Subscriber<P> {
         }
         // Publishers write totals before they announce the end, so the totals are available now or follow immediately.
         self.take_totals()?;
-        // An end may be the last thing that this subscriber looks at.
+        // The subscriber may stop after an end, so it collects the refusals now.
         if !ends.is_empty() {
             self.refusals.extend(self.stations.take_refusals());
         }
