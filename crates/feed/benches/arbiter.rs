@@ -71,7 +71,7 @@ impl Bench {
         self.now_ns += STEP_NS;
     }
 
-    /// Brings the missing packet: everything held is delivered.
+    /// Hands in the missing packet: all held packets are delivered.
     fn bring(&mut self, missing: u64) {
         let next = std::mem::replace(&mut self.seq_num, missing);
         self.handle(Line::A);

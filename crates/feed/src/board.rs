@@ -117,9 +117,10 @@ impl Board {
         BoardReader { entries: self.entries.clone() }
     }
 
-    /// Publishes the book at `index`, such as [`Instrument::index`](crate::market::Instrument::index):
-    /// the levels changed since this book was last published, whether it is fresh, and the time of the
-    /// change in nanoseconds. An index beyond what a board can hold, about 67 million, is left out.
+    /// Publishes the book at `index`, such as
+    /// [`Instrument::index`](crate::market::Instrument::index): the levels changed since this book
+    /// was last published, whether it is fresh, and the time of the change in nanoseconds. A book
+    /// whose index exceeds the capacity of a board, about 67 million, is not published.
     ///
     /// Publish a book to one board only, always at the same index.
     #[inline]
@@ -152,7 +153,7 @@ impl Board {
     }
 
     /// Publishes the top of the book at `index` if it differs from the published one, and returns
-    /// whether it did. For observers that look a few times a second: nothing is spent between two
+    /// whether it did. For observers that read a few times a second: it costs nothing between two
     /// calls. `time_ns` is the time of this call; [`Top::time_ns`] is that of the last call that
     /// found a change, and 0 before the first change.
     ///
@@ -178,7 +179,7 @@ impl Board {
             }
             found[STATE] |= len << len_shift(number);
         }
-        // Words of levels that a shorter book leaves unused are cleared, so all words count.
+        // Words of levels that a shorter book leaves unused are cleared, so all words are compared.
         let known = entry.read(|words| {
             let is_same = (0..BOOK_WORDS).all(|at| at == TIME || words.get(at) == found[at]);
             (is_same, words.get(TIME))

@@ -24,7 +24,7 @@ impl Arbiter {
     /// bytes.
     ///
     /// A copy is expected once, and only if the other line has not sent one, is not far behind, and
-    /// the hold time is not over. A line without packets so far may begin with it. A differing copy
+    /// the hold time is not over. The first packet of a line may be this copy. A differing copy
     /// that arrived while the packet was held is used at once.
     pub fn reject(&mut self) -> bool {
         let Some(Delivered { source, is_replacement }) = self.delivered.take() else {
@@ -134,7 +134,7 @@ impl Arbiter {
         self.rejected.take_if(|rejected| rejected.seq_num == seq_num).is_some()
     }
 
-    /// Forgets copies of numbers below `next`.
+    /// Drops copies of numbers below `next`.
     pub(super) fn forget_copies(&mut self, next: u64) {
         let Self { alternatives, window, .. } = self;
         alternatives.retain(|(seq_num, copy)| {

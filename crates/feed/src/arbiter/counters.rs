@@ -8,7 +8,7 @@ pub struct LineCounters {
     pub received: u64,
     /// Packets that were the first with their number and in time.
     pub first: u64,
-    /// Packets whose number had already come, on this line or the other.
+    /// Packets whose number had already arrived, on this line or the other.
     pub duplicate: u64,
     /// Packets taken because the first copy with their number was rejected; see
     /// [`Arbiter::reject`](super::Arbiter::reject).

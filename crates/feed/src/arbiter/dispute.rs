@@ -1,4 +1,5 @@
-//! Lines that agreed before and now send different packets with one number: which of them is wrong?
+//! Decides which line is wrong when lines that agreed before send different packets with one
+//! number.
 //!
 //! A line that suddenly carries another channel continues at other numbers, perhaps near the right
 //! ones, and so skips numbers that the other line sends. The numbers that each line has skipped
@@ -165,7 +166,7 @@ impl Arbiter {
         }
     }
 
-    /// Removes the packets of a wrong line from the window that the other line has not sent, except
+    /// Removes from the window the packets of a wrong line that the other line has not sent, except
     /// the one at `but`, which is being compared.
     fn drop_unconfirmed_of(&mut self, wrong: Line, but: u64) {
         let Some(next) = self.next else { return };

@@ -180,7 +180,7 @@ impl Arbiter {
         Output::Reset { seq_num: to }
     }
 
-    /// Forgets the oldest past epoch. A line that is still in it counts as new and must be compared
+    /// Drops the oldest past epoch. A line that is still in it counts as new and must be compared
     /// again.
     fn forget_oldest_epoch(&mut self) {
         let Some(past) = self.past.pop_front() else { return };
@@ -190,14 +190,15 @@ impl Arbiter {
         }
     }
 
-    /// Forgets all past epochs, once every line has left them: equal packets are new ones then.
+    /// Drops all past epochs, once every line has left them. A packet that equals one of theirs is
+    /// a new one from then on.
     pub(crate) fn forget_past(&mut self) {
         while !self.past.is_empty() {
             self.forget_oldest_epoch();
         }
     }
 
-    /// Forgets past epochs that ended longer ago than the skew bound.
+    /// Drops past epochs that ended longer ago than the skew bound.
     pub(super) fn forget_old_epochs(&mut self) {
         let is_over =
             |past: &PastEpoch| self.now_ns > past.ended_ns.saturating_add(self.options.skew_ns);

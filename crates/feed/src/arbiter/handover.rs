@@ -1,10 +1,10 @@
 //! Handover: a line begins to send when the other one has died.
 //!
 //! The new line was never compared, so it may carry another channel. Normally it replaces the other
-//! line once that counts as silent. It does so sooner if its very first packet is near the number
-//! with which the other line would continue, and the other line sends nothing from then on, for
-//! twice its longest pause. If the other line had already paused for that long, only the very next
-//! number counts as near.
+//! line once the other line counts as silent. It does so sooner if its very first packet is near
+//! the number with which the other line would continue, and the other line sends nothing from then
+//! on, for twice its longest pause. If the other line had already paused for that long, only the
+//! very next number counts as near.
 
 use super::{Arbiter, Arrival, Line};
 
@@ -27,7 +27,7 @@ pub(super) struct Alone {
     highest: u64,
     /// Packets since the other line's last one.
     packets: u32,
-    /// True if it replaces the other line until that sends anything.
+    /// True if this line replaces the other one, until the other one sends anything.
     has_taken_over: bool,
 }
 
@@ -83,9 +83,9 @@ impl Arbiter {
     }
 
     /// True if a line with this number continues where the other one stopped. If the other line
-    /// pauses for longer than ever before, its channel has either continued or pauses too. In the
-    /// second case only the very next number continues it, and a near number belongs to another
-    /// channel.
+    /// pauses for longer than ever before, its channel has either continued without it or pauses
+    /// too. In the second case only the very next number continues it, and a near number belongs to
+    /// another channel.
     fn is_where_other_stopped(&self, line: Line, seq_num: u64) -> bool {
         let Some(next) = self.next else { return false };
         let other = &self.states[line.other().index()];

@@ -39,7 +39,7 @@ pub(super) struct EndedWaits {
 }
 
 impl EndedWaits {
-    /// Forgets the waits, because their numbers or times no longer mean anything.
+    /// Drops the waits, because their numbers or times are no longer valid.
     pub(super) fn forget(&mut self) {
         self.waits.clear();
     }

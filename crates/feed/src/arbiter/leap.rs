@@ -111,8 +111,8 @@ impl Arbiter {
         self.sort_again_before_those_behind(leap);
     }
 
-    /// Queues a pending packet to be assigned again. If packets of its line wait that arrived after
-    /// it, the line's position was at this packet then.
+    /// Queues a pending packet to be assigned again. Pending packets of its line that arrived later
+    /// are assigned from the line's position after this packet.
     fn sort_again_before_those_behind(&mut self, first: Pending) {
         let is_behind = |known: &&mut Pending| {
             (known.held.line, known.stand.epoch) == (first.held.line, first.stand.epoch)

@@ -260,7 +260,7 @@ pub struct Arbiter {
     replays: u8,
     /// The next epoch, which begins once the held packets of this one have been polled.
     transition: Option<Transition>,
-    /// The time set last.
+    /// The latest time passed by the caller.
     now_ns: u64,
     /// When the first packet arrived.
     started_ns: Option<u64>,
@@ -327,7 +327,7 @@ impl Arbiter {
         self.next
     }
 
-    /// Returns how many packets wait, for those before them or for the next epoch.
+    /// Returns how many packets wait: for missing packets before them, or for the next epoch.
     pub fn packets_held(&self) -> usize {
         let has_left = self.states.iter().any(|state| state.has_left);
         let pending = if has_left { self.pending.len() } else { 0 };
@@ -338,7 +338,7 @@ impl Arbiter {
 
     /// Returns a value while trusted lines send packets with unexpected sequence numbers, several
     /// since the last delivered packet, or if all lines only repeat packets from more than
-    /// `reorder_max` numbers ago. The content of the former is unknown.
+    /// `reorder_max` numbers ago. The content of packets with unexpected numbers is unknown.
     #[inline]
     pub const fn out_of_sequence(&self) -> Option<OutOfSequence> {
         if self.unexpected_in_a_row < OUT_OF_SEQUENCE_MIN {

@@ -20,8 +20,8 @@ impl Gap {
     }
 }
 
-/// Trusted lines have sent packets with unexpected numbers after the delivered one, whose content is
-/// unknown, or all lines repeat old packets.
+/// After the delivered packet, trusted lines have sent packets with unexpected numbers, whose
+/// content is unknown, or all lines repeat old packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfSequence {
     /// True if some of them had numbers below the next one, so that perhaps no later packet has

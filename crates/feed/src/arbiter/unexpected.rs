@@ -90,8 +90,8 @@ impl Arbiter {
         }
     }
 
-    /// True if a line sends numbers at the position of the other one in the current epoch, and that
-    /// one has sent within the hold time. The lines differed, so one of them deviated and has
+    /// True if a line sends numbers at the position of the other one in the current epoch, and the
+    /// other one has sent within the hold time. The lines differed, so one of them deviated and has
     /// returned.
     fn is_run_beside_other(&self, line: Line, run: &Run) -> bool {
         let is_told = self.states[line.index()].announced_first.is_some();
@@ -181,14 +181,14 @@ impl Arbiter {
         self.pending.push_back(Pending { seq_num, held, stand, is_late, replays });
     }
 
-    /// Forgets the run of unexpected numbers of a line that continues in the current epoch. The
+    /// Drops the run of unexpected numbers of a line that continues in the current epoch. The
     /// packets are kept: they may have overtaken the SequenceReset that explains them.
     pub(super) fn forget_run(&mut self, line: Line) {
         let state = &mut self.states[line.index()];
         state.run = state.run.filter(|_| state.has_left);
     }
 
-    /// Forgets pending packets whose line has continued in the epoch by more than `reorder_max`
+    /// Drops pending packets whose line has continued in the epoch by more than `reorder_max`
     /// numbers: they do not belong to the next epoch.
     pub(super) fn forget_old_pending(&mut self) {
         while let Some(oldest) = self.pending.front().copied() {
@@ -208,7 +208,7 @@ impl Arbiter {
         state.epoch == pending.stand.epoch && state.stand().back(from) > self.options.reorder_max
     }
 
-    /// Queues pending packets to be assigned again, those of `line` or all, and forgets overtaken
+    /// Queues pending packets to be assigned again, those of `line` or all, and drops overtaken
     /// ones.
     pub(super) fn replay_pending(&mut self, line: Option<Line>) {
         for _ in 0..self.pending.len() {
@@ -335,7 +335,8 @@ impl Arbiter {
         let reorder_max = self.options.reorder_max;
         for line in Line::ALL {
             let state = &self.states[line.index()];
-            // A line that follows has shown the same numbers, but not yet often enough to leave.
+            // A line with a run up to there follows too, though its run is still too short for it
+            // to leave.
             let is_beyond =
                 state.run.is_some_and(|run| run.first.saturating_add(reorder_max) >= first);
             if !state.has_left && !is_beyond {

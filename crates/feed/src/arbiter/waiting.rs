@@ -20,11 +20,11 @@ impl Arbiter {
         Line::ALL.into_iter().filter_map(|line| self.silence_reported_at_ns(line)).min()
     }
 
-    /// Returns the time at which a line is reported as silent: after twice the time after which it
-    /// counts as silent, because packets of an idle channel are about that time apart. After a
-    /// silence of both lines, the other line may send a moment earlier: the time then counts once
-    /// from its first packet. `None` if it is reported already, or if the other line is not heard
-    /// meanwhile: the silence of all lines is that of the channel.
+    /// Returns the time at which a line is reported as silent: after twice `silent_after_ns`,
+    /// because packets of an idle channel are about `silent_after_ns` apart. After a silence of
+    /// both lines, the other line may send a moment earlier: then `silent_after_ns` counts once,
+    /// from its first packet. `None` if the line is already reported, or if the other line sends
+    /// nothing either: silence of all lines is silence of the channel.
     fn silence_reported_at_ns(&self, line: Line) -> Option<u64> {
         if self.states[line.index()].is_silent || self.options.lines != [true; 2] {
             return None;
@@ -54,7 +54,7 @@ impl Arbiter {
         self.push_event(LineEvent::Heard { line, at_ns: self.now_ns });
     }
 
-    /// Ends the waits that are over by the time set last; returns true if there was one.
+    /// Ends the waits that are over at the current time; returns true if there was one.
     pub(super) fn release_due(&mut self) -> bool {
         let Some(next) = self.next.filter(|_| self.window.held() > 0 || self.rejected.is_some())
         else {
@@ -162,8 +162,8 @@ impl Arbiter {
         }
     }
 
-    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) for what is held;
-    /// `None` while nothing is.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) for held packets;
+    /// `None` while none is held.
     pub fn poll_timeout(&self) -> Option<u64> {
         let rejected = self.rejected.map(|rejected| rejected.received_ns);
         let since_ns = self.window.oldest_ns().into_iter().chain(rejected).min();

@@ -179,12 +179,12 @@ impl Window {
         held.for_each(|held| held.since_ns = held.since_ns.min(now_ns));
     }
 
-    /// Forgets all times, because numbers restart.
+    /// Empties the queue of arrivals, because numbers restart.
     pub(super) fn forget_arrivals(&mut self) {
         self.arrivals.clear();
     }
 
-    /// Forgets the packet held longest.
+    /// Removes the front of the queue of arrivals.
     pub(super) fn pop_oldest(&mut self) {
         self.arrivals.pop_front();
     }

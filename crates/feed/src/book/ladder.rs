@@ -226,7 +226,6 @@ impl Ladder {
 
     /// Inserts a level by its position and drops levels beyond the feed's depth. Not inlined, like
     /// `remove`: most updates change a level and can then keep their values in registers.
-    // Out of line, as `remove`: most updates change a level, and keep their values in registers then.
     #[inline(never)]
     pub(super) fn insert_by_level(&mut self, level: u32, new: &Level) -> Result<(), BookFault> {
         let position = self.position(level)?;
@@ -292,14 +291,15 @@ impl Ladder {
         self.deep.push(self.slots[self.slot(INLINE as u32 - 1)]);
     }
 
-    /// Moves the check bits of positions from this one on away by one, as the positions move.
+    /// Moves the check bits of this position and all behind it one position further, as the levels
+    /// move.
     #[cold]
     fn move_unchecked_away(&mut self, position: u32) {
         let moved = if position < TAIL { self.unchecked & !positions_below(position) } else { 0 };
         self.unchecked = self.unchecked & positions_below(position) | moved << 1 | moved & TAIL_BIT;
     }
 
-    /// Moves the check bits of positions behind this one up by one, as the positions move.
+    /// Moves the check bits of the positions behind this one up by one, as the levels move.
     #[cold]
     fn move_unchecked_up(&mut self, position: u32) {
         if position < TAIL {
@@ -351,7 +351,8 @@ impl Ladder {
         self.note_price(position);
     }
 
-    /// Marks a new price, and the one behind it, to be compared with those before them.
+    /// Marks a level with a new price, and the level behind it, for comparison with the levels
+    /// before them.
     #[inline(never)]
     fn note_price(&mut self, position: u32) {
         self.note_order(position);

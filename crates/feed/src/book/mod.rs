@@ -147,7 +147,7 @@ impl Book {
     /// Applies one update.
     ///
     /// # Errors
-    /// [`BookFault`] if the update does not fit; the book is as before then.
+    /// [`BookFault`] if the update does not fit; the book is unchanged then.
     #[inline(always)]
     pub fn apply(&mut self, update: &BookUpdate) -> Result<(), BookFault> {
         match *update {

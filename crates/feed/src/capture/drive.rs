@@ -130,7 +130,8 @@ impl CaptureDriver {
         loop {
             let due_ns = handler.poll_timeout().filter(|due_ns| *due_ns <= end_ns);
             let due_ns = due_ns.into_iter().chain(handler.poll_waiting()).min();
-            // Timers already due fire below, once; above all a timer whose time never advances.
+            // Timers that are already due fire below, once. A timer whose time never advances would
+            // keep this loop running for ever.
             let Some(due_ns) = due_ns.filter(|due_ns| *due_ns > self.now_ns) else { break };
             self.advance(due_ns, handler, sink);
         }

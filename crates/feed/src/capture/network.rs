@@ -176,8 +176,7 @@ impl Network {
             is_cut: false,
         };
         let mut payload = self.accept_datagram(captured, &whole, &datagram, tunnels, statistics)?;
-        // In a tunnel the payload may already be held, as that of an inner datagram that it
-        // completed.
+        // In a tunnel, the payload may be held already: it completed a fragmented inner datagram.
         if !payload.held {
             payload.held = true;
             self.held = whole;

@@ -61,8 +61,8 @@ impl Statistics {
         missing.map(|(count, noun, why)| format!("{} not read: {why}", counted(count, noun)))
     }
 
-    /// Returns a sentence if times go back. The order of the file counts everywhere: clocks do not go
-    /// back, so such a packet counts as received with the one before it.
+    /// Returns a sentence if times go back. Packets keep the order of the file: clocks do not go
+    /// back, so such a packet counts as received at the time of the previous one.
     pub fn times_back(&self) -> Option<String> {
         let by = std::time::Duration::from_nanos(self.times_back_by_max_ns);
         (self.times_back > 0).then(|| {

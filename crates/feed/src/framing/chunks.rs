@@ -105,7 +105,7 @@ impl ChunkAssembly {
         }
     }
 
-    /// Forgets the message that has begun.
+    /// Drops the incomplete message.
     pub(super) fn clear(&mut self) {
         self.begun = None;
         self.completed = None;

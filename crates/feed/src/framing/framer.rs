@@ -99,7 +99,7 @@ impl Framer {
         &self.framing
     }
 
-    /// Forgets incomplete messages and packets, as after a gap. In a stream whose packets are found
+    /// Drops incomplete messages and packets, as after a gap. In a stream whose packets are found
     /// by the lengths in their preambles, no further packet is found: see
     /// [`is_lost`](Self::is_lost).
     pub fn clear(&mut self) {

@@ -16,7 +16,7 @@ pub(super) struct Measured {
 /// Longest FAST integer that fits 64 bits.
 const INTEGER_BYTES_MAX: usize = 10;
 
-/// Measures a packet after its length, a FAST integer; `None` if that is incomplete. A length
+/// Measures a packet after its length, a FAST integer; `None` if the length is incomplete. A length
 /// without a stop bit counts as longer than any limit.
 pub(super) fn counted(bytes: &[u8]) -> Option<Measured> {
     let mut len = 0_u64;
@@ -108,8 +108,8 @@ impl PartStream {
         &self.held
     }
 
-    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes). It means nothing once
-    /// the position is lost.
+    /// Returns the offset in the stream of the first of [`bytes`](Self::bytes). Invalid once the
+    /// position is lost.
     pub(super) const fn base(&self) -> usize {
         self.base
     }

@@ -61,7 +61,7 @@ impl FromStr for ResetPolicy {
 pub enum ParseFramingErrorKind {
     /// The value is impossible.
     Config(FramingConfigError),
-    /// The item is not one of those there are.
+    /// The key of the item is unknown.
     Key,
     /// The item is unknown.
     Preset,

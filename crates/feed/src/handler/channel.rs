@@ -28,7 +28,7 @@ struct Rejected {
     last: Option<u64>,
 }
 
-/// Forgets the rejected packet once its copy is delivered; returns how many of its messages were
+/// Drops the rejected packet once its copy is delivered; returns how many of its messages were
 /// delivered before.
 fn take_rejected(rejected: &mut Option<Rejected>, seq_num: u64) -> u32 {
     rejected.take_if(|rejected| rejected.seq_num == seq_num).map_or(0, |r| r.messages)
@@ -178,7 +178,8 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Packets out of sequence end no staleness, but the lines are not silent: books say the reason.
+    /// Packets out of sequence make no book fresh, but the lines are not silent: the stale reason
+    /// changes.
     fn note_out_of_sequence(
         &mut self,
         received_ns: u64,
@@ -420,7 +421,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Delivers what is held, then begins the expected session with `seq_num`.
+    /// Delivers held packets, then begins the expected session with `seq_num`.
     #[cold]
     fn restart(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.expects_session = false;
@@ -431,7 +432,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         self.engine.reset_dictionaries();
     }
 
-    /// Begins a session: books are forgotten, and waiting templates take effect.
+    /// Begins a session: books are emptied, and waiting templates take effect.
     fn begin_session(&mut self, seq_num: u64, sink: &mut impl Sink<E::Message>) {
         self.running().switch();
         self.decoding.agreement = NumberAgreement::default();
@@ -452,9 +453,9 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         }
     }
 
-    /// Rejects a packet that was not decoded to its end, if another copy may do better. It requires
-    /// that dictionaries are reset before each packet, so that no state of the bad one remains.
-    /// Returns true if a copy is expected.
+    /// Rejects a packet that was not decoded to its end, if another copy may be complete. It
+    /// requires that dictionaries are reset before each packet, so that no state of the bad one
+    /// remains. Returns true if a copy is expected.
     fn is_better_copy_expected(&mut self, seq_num: u64, outcome: &PacketOutcome) -> bool {
         let (Some(lost), None, false) = (outcome.lost, outcome.reset_to, self.keeps_dictionaries)
         else {

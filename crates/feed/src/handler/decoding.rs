@@ -91,7 +91,7 @@ fn decode_packet<E: Engine>(
     Ok(())
 }
 
-/// Identifies the packet of a delivery that a line brought.
+/// Identifies the packet of a delivery from a line.
 const fn origin(source: Source, delivery: &Delivery) -> PacketOrigin {
     PacketOrigin { source: Some(source), received_ns: delivery.received_ns }
 }

@@ -26,8 +26,8 @@ impl<T: Templates> Generated<T> {
         Self { latest: GeneratedMessage { decoder, is_dynamic: false }, seq_num_at }
     }
 
-    /// Returns the decoder, which tells the templates that run generated code, and the number of
-    /// messages that did not.
+    /// Returns the decoder. It reports which templates run generated code, and how many messages
+    /// did not.
     pub const fn decoder(&self) -> &generated::Decoder<T> {
         &self.latest.decoder
     }
@@ -71,7 +71,7 @@ impl<T: Templates> GeneratedMessage<T> {
     pub fn template_index(&self) -> usize {
         match self.message() {
             generated::Message::Dynamic(message) => message.template_index(),
-            // Before the first message there is no template; the first one stands for it.
+            // Before the first message there is no template; the first one of the set is used.
             generated::Message::Known(known) => {
                 self.decoder.template_index(T::number(known)).unwrap_or_default()
             }

@@ -3,7 +3,7 @@
 /// Heartbeat intervals without a packet that make a channel silent.
 const INTERVALS: u64 = 2;
 
-/// Watches the time since the incremental feed continued.
+/// Watches the time since the last delivered packet of the incremental feed.
 #[derive(Debug)]
 pub(super) struct Silence {
     /// Time without packets after which the channel is silent; `None` for never.

@@ -6,8 +6,8 @@ use crate::digest::digest;
 
 /// The category (H) and the type (K), which are adjacent, each with its stop bit.
 const RESET: [u8; 2] = [b'H' | 0x80, b'K' | 0x80];
-/// Bytes of a packet in which they are searched: they lie after its header and the presence map of
-/// its first message.
+/// Number of bytes at the start of a packet that are searched: category and type lie after the
+/// packet header and the presence map of the first message.
 const HEAD_BYTES: usize = 64;
 /// Most reset packets that are remembered.
 const REMEMBERED: usize = 4;
@@ -45,7 +45,7 @@ impl LineReset {
         Some(ResetOccurrence::First)
     }
 
-    /// Forgets the packet remembered last, because it was not used: a copy of it then counts as the
+    /// Drops the packet remembered last, because it was not used: a copy of it then counts as the
     /// first.
     pub(super) fn forget_last(&mut self) {
         self.digests[0] = None;

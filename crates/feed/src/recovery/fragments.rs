@@ -118,8 +118,8 @@ impl Assembly {
             // The first number of the feed, or of a round.
             _ if snapshot.seq_num == Some(1) => true,
             Before::End(expected) => is_next(expected) || snapshot.seq_num.is_none(),
-            // Without numbers a loss cannot be detected. On a line that never split a snapshot that
-            // is not needed.
+            // Without numbers a loss cannot be detected. A line that never split a snapshot needs
+            // no such detection.
             Before::Unknown => snapshot.seq_num.is_none() && !self.splits,
             Before::Middle(_) => false,
         };

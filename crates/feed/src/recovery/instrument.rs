@@ -213,7 +213,7 @@ impl Instrument {
         }
     }
 
-    /// Forgets everything except depth. Returns how many updates were held.
+    /// Clears all state except the depth. Returns how many updates were held.
     pub(super) fn reset(&mut self) -> usize {
         let held = self.held.len();
         self.held.clear();
@@ -277,8 +277,8 @@ impl Instrument {
         }
     }
 
-    /// An instrument that is new begins with an empty book if allowed: then all its updates have
-    /// arrived, except for gaps.
+    /// Returns the position of an update on feeds without RptSeq. A new instrument starts with an
+    /// empty book if allowed: then all its updates have arrived, except for gaps.
     fn place_by_seq_num(&self, update: &Update, gap: LastGap, may_begin_empty: bool) -> Place {
         match self.stale(gap) {
             Some(StaleReason::NoSnapshot) if may_begin_empty && gap.count == 0 => Place::Next,
@@ -492,7 +492,8 @@ impl Instrument {
         while let Some(update) = self.held.front().copied() {
             match self.place(&update, by, LastGap::default(), false) {
                 Place::Old => {}
-                // A gap before the update may have been filled after it was held, so it is the next one now.
+                // A gap before the update may have been filled since the update was held; the
+                // update is then the next one.
                 Place::Next if self.apply(&update, 0).is_ok() => applied += 1,
                 Place::Next => break,
                 // The snapshot includes the update's packet but not its RptSeq, so that RptSeq was
@@ -528,8 +529,8 @@ impl Instrument {
         true
     }
 
-    /// Empties the books by an entry that is no update of the instrument: from here on they are
-    /// known.
+    /// Empties the books because of an entry that is no update of the instrument. From here on
+    /// their content is known.
     pub(super) fn empty(&mut self, seq_num: u64, gaps: u64) -> usize {
         let held = self.held.len();
         self.held.clear();

@@ -422,7 +422,7 @@ impl Recovery {
         self.sessions.note_reset_message(sending_time);
     }
 
-    /// Forgets every book, because the exchange begins a new session. Do not call it for the reset
+    /// Empties every book, because the exchange begins a new session. Do not call it for the reset
     /// that begins each round of a snapshot feed.
     pub fn handle_reset(&mut self) {
         for instrument in &mut self.instruments {
@@ -509,14 +509,15 @@ impl Recovery {
             known.kinds_changed |= kinds_cut;
         }
         if kinds_cut != 0 {
-            // Levels beyond the depth have gone.
+            // Levels beyond the depth were deleted.
             self.touch(instrument);
         }
         is_new
     }
 
-    /// Records a trading status of an instrument, or of all instruments; the latter counts for each
-    /// until its next own status. Returns true if it changes whether books may be crossed.
+    /// Records a trading status of an instrument, or of all instruments; a status of all counts for
+    /// each until the instrument's own next status. Returns true if it changes whether books may be
+    /// crossed.
     pub fn handle_status(&mut self, status: &Status) -> bool {
         let may_cross = status.may_cross();
         match status.scope {
@@ -556,7 +557,6 @@ impl Recovery {
     /// values. An update that follows the last one, as nearly all do, reaches the book without
     /// becoming an [`Update`] in memory. It is inlined into the loop over entries: a call would
     /// have to store all values and load them again.
-    // Part of the loop over entries: a call would have to put all values in memory and take them out again.
     #[inline(always)]
     pub fn handle_level_update(&mut self, update: LevelUpdate) {
         if !self.follow_level(update) {

@@ -275,7 +275,8 @@ impl Recovery {
         let by = self.options.continuity;
         let index = snapshot.instrument.index();
         self.learn_depth_of(snapshot);
-        // On feeds with such entries, the lost packets may have emptied the book.
+        // On feeds with entries that empty several books, the lost packets may have emptied the
+        // book.
         let is_before_gap = snapshot.last_seq_num.saturating_add(1) < self.gap.end;
         if self.instruments[index].is_too_old(snapshot, by, self.gap)
             || self.has_scoped_clears && is_before_gap

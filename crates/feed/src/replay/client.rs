@@ -167,7 +167,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> ReplayClient<N> {
         self.closed = None;
     }
 
-    /// Forgets all gaps, because sequence numbers restart.
+    /// Drops all gaps, because sequence numbers restart.
     pub fn begin_epoch(&mut self) {
         self.wanted.clear();
         self.events.clear();

@@ -131,7 +131,7 @@ fn a_line_that_only_pauses_as_before_is_waited_for() {
     assert_eq!(poll_all(&mut arbiter), delivered_of_b(22, 10));
 }
 
-/// Line B may have been ahead of its channel's numbers for long, without a copy to compare.
+/// Line B may have been ahead of its channel's numbers for a long time, without a copy to compare.
 #[test]
 fn a_line_that_was_there_before_the_other_one_stopped_waits_until_that_is_silent() {
     let mut arbiter = behind_a_dead_line();
@@ -151,7 +151,7 @@ fn the_last_packets_of_the_other_line_may_come_out_of_order_with_the_first_ones(
     assert_eq!(packet(&mut arbiter, 430, Line::B, 38), delivered_of_b(22, 17));
 }
 
-/// Its numbers may then continue anywhere, even in a new session.
+/// The numbers of that line may then continue anywhere, even in a new session.
 #[test]
 fn a_line_that_took_over_stands_in_until_the_other_one_is_back() {
     let mut arbiter = behind_a_dead_line();

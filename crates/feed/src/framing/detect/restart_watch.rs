@@ -70,7 +70,7 @@ impl RestartWatch {
         Some(Self { numbers, follower, last: None, restarted, back: None })
     }
 
-    /// Forgets everything, when the dictionaries of the channel are reset or lost.
+    /// Clears all state, when the dictionaries of the channel are reset or lost.
     pub fn clear(&mut self) {
         (self.last, self.back) = (None, None);
         if let Some(follower) = &mut self.follower {

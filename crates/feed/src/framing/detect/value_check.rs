@@ -117,7 +117,7 @@ impl ValueCheck {
         }
     }
 
-    /// Forgets the dictionaries until the next reset, as after a failed message.
+    /// Treats the dictionaries as unknown until the next reset, as after a failed message.
     pub fn lose_dictionaries(&mut self) {
         // No message is empty, so this decoding fails; after a failure the decoder waits for a
         // reset.

@@ -139,7 +139,7 @@ fn books_are_stale_once_the_lines_are_behind_a_snapshot_for_too_long() {
     let told = recovery.next_change().expect("told");
     assert!(told.is_new_state && told.state == Err(StaleReason::Ahead));
     assert_eq!(recovery.poll_timeout(), None);
-    // The lines live after all.
+    // The lines continue after all.
     recovery.handle_update(&change(11, 101, 8));
     recovery.handle_progress(12);
     assert_eq!(price(&recovery), Err(StaleReason::Ahead));

@@ -34,7 +34,7 @@ fn a_book_without_updates_in_the_gap_is_fresh_when_all_of_it_was_replayed() {
         assert_eq!(price(&recovery), Err(StaleReason::Gap));
         recovery.handle_gap_filled(gap);
         assert_eq!(price(&recovery), Ok(100));
-        // Filled once, lost later: another gap is distinguished from the first.
+        // A number that was filled once is lost again: the new gap is distinguished from the first.
         recovery.handle_gap(Gap { first: 13, count: 1 });
         assert_eq!(price(&recovery), Err(StaleReason::Gap));
     }
