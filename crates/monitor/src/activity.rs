@@ -156,7 +156,8 @@ struct TopicTotals {
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     sessions: BTreeMap<String, SessionHistory>,
-    /// True from the end of the first second on: sessions that come later have all their counts from then.
+    /// True from the end of the first second on: all counts of a session that appears later are
+    /// new.
     has_begun: bool,
     bus_before: Option<TopicTotals>,
     bus: History<BusSecond>,

@@ -1,6 +1,7 @@
-//! The page: its files are embedded, served as they are in the tree, and compressed once. The modules of its script are built into
-//! one, because a request for each took longer than all else on the path to the first data. For the same reason the page brings the
-//! first state with it.
+//! The page: its files are embedded, served as they are in the tree, and compressed once. The
+//! modules of its script are built into one, because one request per module took longer than
+//! everything else before the first data. For the same reason the page brings the first state with
+//! it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -67,7 +68,7 @@ pub(crate) async fn page_with_state(
         false => shared.frame(&Arc::new(subject)),
     };
     let Some(frame) = frame else { return find("index.html", request.headers()) };
-    // No text in the state can end the element.
+    // Escapes `<`, so that no text in the state can end the element.
     let json = String::from_utf8_lossy(&frame.json()).replace('<', "\\u003c");
     let element =
         format!("<script type=\"application/json\" id=\"first\">{json}</script>\n</body>");

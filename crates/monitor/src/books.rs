@@ -38,9 +38,10 @@ pub struct BestState {
     pub bid: Option<LevelState>,
     /// The best offer.
     pub offer: Option<LevelState>,
-    /// When the handler found the book changed, in milliseconds since 1970; `null` before the first change after the first look. It
-    /// compares 256 of the books that are looked at every 100 ms: all within 100 ms up to 256 books, within 1.6 s for 4096. A change
-    /// while nobody looked has the time of the next look.
+    /// Time at which the handler found the book changed, in milliseconds since 1970; `null` before
+    /// the first change in a view. Every 100 ms the handler compares 256 of the viewed books: it
+    /// finds a change within 100 ms for up to 256 books, within 1.6 s for 4096. A change while
+    /// nobody viewed the book has the time of the next view.
     pub changed_ms: Option<u64>,
     /// Time since which the book is stale, in milliseconds since 1970; `null` if it is fresh, or stale only until its transaction is
     /// whole.
@@ -150,8 +151,8 @@ impl Channel {
         }
     }
 
-    /// Returns the top of a book and when it was published; `None` before the first publication of the current look, because the
-    /// board keeps books of earlier looks.
+    /// Returns the top of a book and when it was published; `None` before the first publication of
+    /// the current view, because the board keeps books of earlier views.
     fn top(&self, index: usize, kind: BookKind) -> Option<(u64, Top)> {
         let (instrument, _) = self.names.get(index)?;
         // Read first: the book is at least as new.

@@ -101,7 +101,7 @@ pub(crate) struct Channel {
     recent_marks: VecDeque<Mark>,
     seq_nums: SeqNumCounts,
     pub(crate) names: Vec<(Instrument, Box<str>)>,
-    /// The books that somebody looks at.
+    /// Reads the books that clients view.
     pub(crate) board: BoardReader,
     /// The last trades, each with a number that grows.
     pub(crate) trades: VecDeque<(u64, TradeCopy)>,
@@ -199,7 +199,7 @@ impl Channel {
         self.spans = Some(spans());
     }
 
-    /// Exports the ends of all that is not over, at the end of the monitor.
+    /// Exports the ends of all unfinished gaps, replays and recoveries, when the monitor ends.
     pub(crate) fn finish(&mut self) {
         let Some(counts) = &self.counts else { return };
         self.gaps.finish(counts.now_ns);
@@ -208,7 +208,7 @@ impl Channel {
         }
     }
 
-    /// Takes what the handler has handed over; returns true if there was anything.
+    /// Takes the items that the handler has queued; returns true if there were any.
     pub(crate) fn take(&mut self) -> bool {
         for taken in 0..TAKEN_MAX {
             match self.receiver.try_recv() {
@@ -483,7 +483,7 @@ impl Channel {
         let (status, lines) = self.lines(counts, now_ns);
         let nothing = Mark::default();
         let now = self.rates.last().unwrap_or(&nothing);
-        // In the first minute, all since the start is recent.
+        // In the first minute, everything since the start is recent.
         let is_whole_minute = self.recent_marks.len() == SUMMARY_SECONDS;
         let before = self.recent_marks.front().filter(|_| is_whole_minute).unwrap_or(&nothing);
         let numbers = now.seq_nums.all.saturating_sub(before.seq_nums.all);
@@ -537,7 +537,7 @@ impl Channel {
 
     /// Returns a gap as the state has it: with links to those of its packets that are still kept.
     fn linked_gap(&self, mut gap: GapState) -> GapState {
-        // Without books, only a replay fills it.
+        // Without books, only a replay fills a gap.
         let has_books = self.counts.as_ref().is_some_and(|counts| !counts.states.is_empty());
         if gap.status == "open" && !has_books {
             gap.status = "lost";

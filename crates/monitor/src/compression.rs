@@ -17,8 +17,8 @@ use crate::requests::refused;
 const LENGTHS: RangeInclusive<u64> = 1 << 10..=32 << 20;
 /// A body of at least this length is compressed on another thread than the server's.
 const BACKGROUND_BYTES: usize = 64 << 10;
-/// Bodies that are compressed at a time on other threads; further ones are sent as they are. Whoever requests many gets no more
-/// of the handlers' CPUs.
+/// Bodies that are compressed at a time on other threads; further ones are sent as they are. A
+/// client that requests many of them takes no further CPU time from the handlers.
 static BACKGROUND: Semaphore = Semaphore::const_new(2);
 /// A member with no name, no time and no flags (RFC 1952), compressed by a fast algorithm on Unix.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
@@ -54,7 +54,7 @@ async fn compressed(plain: &Bytes) -> Option<Vec<u8>> {
     }
     let permit = BACKGROUND.try_acquire().ok()?;
     let plain = plain.clone();
-    // The thread goes on after a client has left, and keeps the permit until it ends.
+    // The thread continues if the client disconnects, and keeps the permit until it ends.
     let task = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         gzipped(&plain)

@@ -9,7 +9,7 @@ use crate::compression::blocks;
 use crate::requests::StreamSubject;
 use crate::stream::StreamPace;
 
-/// Most subjects that are kept. Beyond, one is encoded for each request.
+/// Most subjects that are kept. Further ones are encoded for each request.
 const FRAMES_MAX: usize = 64;
 
 /// The data of a subject at a version of the state, as an event.

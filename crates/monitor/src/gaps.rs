@@ -92,7 +92,7 @@ impl Gaps {
         self.spans = Some(spans);
     }
 
-    /// Exports the end of a gap that is forgotten, unless it was filled.
+    /// Exports the end of a gap that is dropped from the list, unless it was filled.
     fn end_unfilled(&self, mut known: TrackedGap, now_ns: u64) {
         if let Some(spans) = self.spans.as_ref().filter(|_| known.is_open()) {
             known.end_replay(Some(spans), now_ns, Some("the replay was not awaited"));
@@ -116,7 +116,7 @@ impl Gaps {
         }
     }
 
-    /// A replay service is asked for a gap.
+    /// Records that a replay service is asked for a gap.
     pub(crate) fn replay_begun(&mut self, gap: Gap, now_ns: u64) {
         for known in self.open_ones().filter(|known| known.recovery.gap.first == gap.first) {
             known.state.status = "replaying";
@@ -124,7 +124,7 @@ impl Gaps {
         }
     }
 
-    /// Numbers of a gap are not replayed.
+    /// Records that numbers of a gap are not replayed.
     pub(crate) fn replay_abandoned(&mut self, numbers: Gap, reason: ReplayFailure) {
         let is_meant = |known: &&mut TrackedGap| {
             let gap = known.recovery.gap;
@@ -135,7 +135,7 @@ impl Gaps {
         }
     }
 
-    /// The replay of a gap has ended.
+    /// Records that the replay of a gap has ended.
     pub(crate) fn replay_done(&mut self, gap: Gap, now_ns: u64) {
         self.end_replays_of(now_ns, |first| first == gap.first);
     }
@@ -178,7 +178,8 @@ impl Gaps {
         });
     }
 
-    /// Fills the open gaps that a replay service has sent. In a process without books nothing else tells that they are filled.
+    /// Fills the open gaps that a replay service has sent. In a process without books nothing else
+    /// shows that they are filled.
     pub(crate) fn fill_replayed(&mut self, now_ns: u64) {
         self.fill(now_ns, |known| known.was_replayed.then_some("replay"));
     }
@@ -309,7 +310,7 @@ mod tests {
         gaps.replay_begun(gap(20), 3);
         gaps.finish(4);
         assert_eq!(ended(), cut_off);
-        // The oldest gap is forgotten while it is replayed.
+        // The oldest gap is dropped while it is replayed.
         gaps.open(gap(30), 5, 0);
         gaps.replay_begun(gap(30), 5);
         (0..GAPS_MAX as u64).for_each(|at| gaps.open(gap(100 + at), 6, 0));

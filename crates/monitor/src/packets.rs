@@ -219,7 +219,7 @@ impl Packets {
             return None;
         }
         let is_before = |kept: &&Packet| match (kept.source, next.source) {
-            // A packet of either line will do.
+            // A packet of either line is sufficient.
             (Source::Incremental(_), Source::Incremental(_)) => {
                 kept.place.epoch == next.place.epoch
             }

@@ -44,7 +44,7 @@ impl Recent {
         Self { slots, next: 0, kept: 0, epoch: 0, arrivals: [0; 6] }
     }
 
-    /// Packets from now on do not continue those before.
+    /// Begins an epoch: packets from now on do not continue those before.
     pub(crate) fn begin_epoch(&mut self) {
         self.epoch += 1;
     }

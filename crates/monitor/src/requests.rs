@@ -275,8 +275,8 @@ impl BooksQuery {
     }
 }
 
-/// Returns what `look` finds once it is ready. Books are published from the first look on, within a publication of the
-/// handler; after a while the answer is what there is.
+/// Returns the result of `look` once it is ready. The handler publishes requested books with its
+/// next publications; after [`PUBLICATION_TIMEOUT`] the result is returned as it is.
 async fn once_published<T>(
     shared: &Shared,
     mut look: impl FnMut() -> T,

@@ -43,7 +43,8 @@ pub(crate) struct Staleness {
 }
 
 impl Staleness {
-    /// Compares the states of the books at `now_ns` with those before. A book that is stale from the start did not become so.
+    /// Compares the states of the books at `now_ns` with those before. A book that is stale from
+    /// the start does not count as newly stale.
     pub(crate) fn take(&mut self, states: &[u8], now_ns: u64) {
         let known = self.since_ns.len();
         self.since_ns.resize(states.len(), 0);

@@ -289,7 +289,7 @@ pub struct Second {
     pub decode_time: Quantiles,
     /// Times to apply a message to books in this second; all 0 if not measured.
     pub book_time: Quantiles,
-    /// Publishing, of this second; all 0 if that is not measured.
+    /// Times to publish in this second; all 0 if not measured.
     pub publish_time: Quantiles,
     /// Counts of `receive_delay` by bucket.
     pub receive_buckets: Vec<u32>,

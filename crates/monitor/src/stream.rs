@@ -74,7 +74,7 @@ impl Streaming {
             if let Some(next) = self.next {
                 sleep_until(next).await;
                 let changed = timeout_at(self.ends, self.changes.changed()).await;
-                // Over time, or the monitor has ended.
+                // The stream's lifetime is over, or the monitor has ended.
                 changed.ok()?.ok()?;
             }
             self.changes.borrow_and_update();

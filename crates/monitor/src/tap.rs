@@ -28,9 +28,9 @@ const EVENTS_MAX: u32 = 64;
 const REPLAYING_MAX: usize = 256;
 /// Books published at a time. Each costs a few cache misses; 256 a tenth of a second are about 1 percent of a CPU at worst.
 const BOOKS_PER_PUBLICATION: usize = 256;
-/// Trades between two publications that are handed over.
+/// Most trades handed over between two publications.
 const TRADES_PER_PUBLICATION: usize = 1024;
-/// Packets handed over with a publication while somebody looks at them.
+/// Packets handed over with a publication while clients view packets.
 const LOOKED_AT: u64 = 16;
 
 /// Receives the events of a channel's handler and hands them over to the monitor. No call blocks: an item that finds
@@ -44,13 +44,13 @@ pub struct Tap {
     published_ns: Option<u64>,
     names: usize,
     board: Board,
-    /// The books that somebody looks at.
+    /// The books that clients view.
     looked_books: Arc<[LookedBook]>,
-    /// Marks of the looked-at books when they were published last.
+    /// Marks of the viewed books when they were published last.
     marks: Vec<Option<BookMark>>,
     /// Position in `looked_books` of the next one to publish.
     next_book: usize,
-    /// Trades since the last publication, while somebody looks at books.
+    /// Trades since the last publication, while clients view books.
     trades: Vec<TradeCopy>,
     told: u32,
     events: u32,
@@ -223,7 +223,7 @@ impl Tap {
         Some(PacketKey { source: source?, received_ns, seq_num })
     }
 
-    /// Keeps trades for the next publication while somebody looks at books.
+    /// Keeps trades for the next publication while clients view books.
     #[inline]
     pub fn market(&mut self, event: &MarketEvent<'_>) {
         if let MarketEvent::Trade(trade) = event
@@ -270,7 +270,8 @@ impl Tap {
         }
     }
 
-    /// Publishes the books that somebody looks at, a bounded number at a time and in turn, and the trades.
+    /// Publishes the books that clients view, a bounded number at a time and in turn, and the
+    /// trades.
     fn publish_books(&mut self, now_ns: u64, recovery: &Recovery) {
         if let Some(books) = self.wishes.try_books()
             && !Arc::ptr_eq(&books, &self.looked_books)

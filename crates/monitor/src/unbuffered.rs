@@ -26,7 +26,7 @@ where
     let begin = (Box::pin(chunks), None::<oneshot::Receiver<()>>);
     let chunks = stream::unfold(begin, |(mut chunks, written)| async {
         if let Some(written) = written {
-            // Ends by the drop of the sender.
+            // Completes when the connection drops the sender.
             let _ = written.await;
         }
         let chunk = chunks.next().await?;

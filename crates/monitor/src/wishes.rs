@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tickwire_feed::market::Instrument;
 
-/// Time for which books, or packets, are handed over after the last look at them, in nanoseconds.
+/// Time for which books, or packets, are handed over after the last request for them, in
+/// nanoseconds.
 pub(crate) const LOOKED_NS: u64 = 2_000_000_000;
-/// Most books that are looked at at a time.
+/// Most books that are viewed at a time.
 const LOOKED_BOOKS_MAX: usize = 4096;
 
-/// A book that somebody looks at. A look begins with a request and ends [`LOOKED_NS`] after the last one; the next look is
-/// a new value.
+/// A book that clients view. A look begins with a request and ends [`LOOKED_NS`] after the last
+/// request; the next look is a new value.
 #[derive(Clone, Debug)]
 pub(crate) struct LookedBook {
     pub(crate) instrument: Instrument,
@@ -96,7 +97,7 @@ impl Wishes {
         self.books.try_lock().ok().map(|books| books.clone())
     }
 
-    /// Says whether somebody looks at packets.
+    /// Sets whether clients view packets.
     pub(crate) fn want_packets(&self, wants: bool) {
         self.packets.store(wants, Ordering::Relaxed);
     }

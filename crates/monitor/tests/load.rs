@@ -296,7 +296,7 @@ fn fifty_clients_cost_bounded_memory_and_hold_up_no_publication() {
     assert!(late_mib < early_mib + GROWTH_MIB_MAX, "{early_mib} MiB grew to {late_mib} MiB");
     assert!(feed.publications >= 10, "{} publications", feed.publications);
     assert!(feed.longest < PUBLICATION_MAX, "a publication took {:?}", feed.longest);
-    // The lock of the memory allocator may be waited for at times.
+    // A publication may occasionally wait for the lock of the memory allocator.
     let (blocked, publications) = (feed.blocked, feed.publications);
     assert!(blocked * 5 <= publications, "{blocked} of {publications} publications waited");
 

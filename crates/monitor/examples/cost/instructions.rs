@@ -77,7 +77,8 @@ fn instructions(messages_per_packet: usize, clients: Option<usize>) -> Result<u6
     Ok(count.ok_or("valgrind printed no count")?.parse()?)
 }
 
-/// Handles two seconds of packets on this thread, with a monitor that so many clients stream, if any.
+/// Handles two seconds of packets on this thread, with a monitor that this many streaming clients
+/// use, if any.
 fn handle(messages_per_packet: usize, clients: Option<usize>) -> Result<(), Failure> {
     let options = feed_options(messages_per_packet);
     let packets_per_second = MESSAGES / messages_per_packet;

@@ -7,11 +7,13 @@
 //!
 //! [`instructions`] counts instructions with valgrind; they hardly depend on the machine's load. The rest of this page is about time.
 //!
-//! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets to the loop and handler of
-//! `tickwire receive`, which runs throughout with the same books. Four setups take turns in each of ROUNDS (10) rounds, for SECONDS
-//! (2) each after a second to settle: no monitor; a monitor that one client streams; a monitor that fifty clients stream, of whom
-//! every fifth opens its stream and reads nothing; and as a control no monitor, but fifty threads that use as much CPU time as the
-//! server and the fifty clients did, in as many pieces, and share nothing with the receiving thread.
+//! Lines A and B of a simulated feed, RATE (20,000) packets a second each, go over loopback sockets
+//! to the loop and handler of `tickwire receive`, which runs throughout with the same books. Four
+//! setups take turns in each of ROUNDS (10) rounds, for SECONDS (2) each after a second to settle:
+//! no monitor; a monitor with one streaming client; a monitor with fifty streaming clients, of
+//! which every fifth reads nothing; and as a control no monitor, but fifty threads that use as much
+//! CPU time as the server and the fifty clients did, in as many pieces, and share nothing with the
+//! receiving thread.
 //!
 //! The receiving thread has a CPU of its own, as with `receive --cpu`; all other threads share another one, unless `free` is given.
 //! Packets are sent in bursts of BURST (10) on each line: a sender that other threads delay then hardly changes how many packets the
@@ -172,7 +174,7 @@ fn handler(set: &TemplateSet) -> Result<Books, Failure> {
     Ok(Handler::new(HandlerOptions { framing, ..Default::default() }, engine, books)?)
 }
 
-/// A monitor that so many clients stream.
+/// Creates a monitor with this many streaming clients.
 fn monitor(set: &TemplateSet, clients: usize) -> Result<(Tap, HttpServer, Monitor), Failure> {
     let framing = Preset::Cme.framing();
     let mut builder = MonitorBuilder::new("cost", "0");
@@ -221,7 +223,8 @@ fn read_streams(address: SocketAddr, of: &str, is_slow: bool) {
     }
 }
 
-/// Uses so much CPU time a second on many threads, as clients of streams do, until `is_over`. Each thread copies memory of its own.
+/// Uses this much CPU time per second on many threads, like clients of streams, until `is_over`.
+/// Each thread copies memory of its own.
 fn burn(cpu_ns_per_second: u64, is_over: &Arc<AtomicBool>) {
     let piece_ns = cpu_ns_per_second * EVENT_INTERVAL.as_millis() as u64 / 1000 / CLIENTS as u64;
     for _ in 0..CLIENTS {
@@ -280,7 +283,7 @@ impl Plan {
 /// Returns the options of the generated feed.
 fn feed_options(messages_per_packet: usize) -> Options {
     Options {
-        // As many as have sequence numbers of 32 bits: more than are sent.
+        // As many messages as sequence numbers of 32 bits allow: more than are sent.
         messages: u64::from(u32::MAX) - 1,
         messages_per_packet_max: messages_per_packet,
         securities: SECURITIES,
@@ -312,7 +315,7 @@ impl Feed {
         })
     }
 
-    /// Generates the packets of so much time.
+    /// Generates the packets of this span of time.
     fn packets(&mut self, time: Duration) -> Result<Vec<Vec<u8>>, Failure> {
         let count = (time.as_secs_f64() * self.rate as f64) as usize;
         let next = |_| {
@@ -483,9 +486,9 @@ fn publish(channel: &mut FeedChannel, moment: Moment) {
 #[derive(Clone, Copy)]
 enum Setup {
     Alone,
-    /// A monitor that so many clients stream.
+    /// A monitor with this many streaming clients.
     Monitored(usize),
-    /// Threads that use so many nanoseconds of CPU time a second.
+    /// Threads that use this many nanoseconds of CPU time a second.
     Control(u64),
 }
 
@@ -564,7 +567,7 @@ fn rounds(plan: &Plan, feed: &mut Feed, shared: &Shared) -> Result<[Vec<f64>; 4]
     let mut first_round_mib = None;
     let mut others_ns = [0_u64; 4];
     for round in 0..plan.rounds {
-        // Each round begins with another setup; the control needs what the others have spent.
+        // Each round begins with another setup; the control needs the CPU times of the others.
         for turn in 0..NAMES.len() {
             let at = if round == 0 { turn } else { (round + turn) % NAMES.len() };
             let setup = match at {

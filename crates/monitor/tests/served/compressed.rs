@@ -90,7 +90,7 @@ fn pages_answers_and_histories_are_compressed_for_clients_that_accept_it() {
         assert!(head.contains("content-encoding: gzip"), "{head}");
         assert!(gunzipped(body).starts_with('{'));
     }
-    // A short answer is not worth it, and the answer to HEAD has no body.
+    // A short answer is not compressed, and the answer to HEAD has no body.
     let bytes = read(ask(address, "GET", "/health"));
     assert!(!split(&bytes).unwrap().0.contains("content-encoding"));
     let bytes = read(ask(address, "HEAD", "/"));

@@ -241,7 +241,7 @@ fn administration_gets_the_token_and_address_of_the_client_and_no_other_token() 
         (&json!("/sessions/A..B/logout"), &json!("Bearer 0123456789abcdef"))
     );
     assert!(found["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{found}");
-    // Two full stops in a query lead nowhere.
+    // `..` in a query is no path segment.
     let found = get(address, "/p/orders/api/v1/history?of=session&session=A..B");
     assert!(found.body.contains("no such session"), "{}", found.body);
     let found = get_with(address, "/p/orders/sessions/../api/v1/state", shown);

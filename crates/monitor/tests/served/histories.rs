@@ -95,7 +95,7 @@ fn sent_lines_have_a_history() {
     check(&document, &document.pointer(pointer).unwrap()["oneOf"][3], &answer, "sent");
     let csv = get(address, "/api/v1/history?of=sent&format=csv&seconds=1");
     assert!(csv.body.starts_with("unix_seconds,A_packets,A_bytes,"), "{}", csv.body);
-    // A process that sends nothing has none.
+    // A process that sends nothing has no history of sent lines.
     let other = serve(MonitorBuilder::new("test", "0"), None);
     assert_eq!(get(other.server.address(), "/api/v1/history?of=sent").status, 404);
 }

@@ -55,7 +55,7 @@ fn names(of: &Value) -> Vec<&str> {
 fn check_summary(summary: &Value) {
     let document = document();
     let schema = &document["components"]["schemas"];
-    // Sessions of this test have not all members.
+    // Sessions of this test lack some members.
     for of in summary["channels"].as_array().unwrap() {
         check(&document, &schema["ChannelSummary"], of, "channel");
     }
@@ -83,7 +83,7 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
     assert_eq!(short["sessions"][1]["is_ready"], false);
     assert_eq!(short["sessions"][2]["is_ready"], true);
     assert_eq!(short["sessions"][3]["is_ready"], true, "its schedule is closed");
-    // All are reasons, also those without details.
+    // Sessions without details are reasons too.
     let whole = get(address, "/api/v1/state").json();
     assert_eq!(state["process"]["not_ready"], whole["process"]["not_ready"]);
 
@@ -91,7 +91,7 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
     let some = get(address, &format!("/api/v1/summary?{query}")).json();
     assert_eq!(names(&some["state"]["channels"]), ["channel-1", "channel-3"]);
     assert_eq!(names(&some["state"]["fix"]["sessions"]), ["FIX.4.4-EXCHANGE-CLIENT5"]);
-    // At most 4.
+    // At most 4 have details.
     let many: Vec<String> =
         (0..6).map(|at| format!("session=FIX.4.4-EXCHANGE-CLIENT{at}")).collect();
     let some = get(address, &format!("/api/v1/summary?{}", many.join("&"))).json();
