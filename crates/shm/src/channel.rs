@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 /// Longest name of a channel.
 const NAME_LEN_MAX: usize = 200;
 
-/// Mode of a directory that a writer has created but not yet opened to readers. No umask changes it, and the sticky bit,
-/// which means nothing where only the owner may write, tells it from a directory that a user has closed.
+/// Mode of a directory that a writer has created but not yet opened to readers. No umask changes
+/// it, and the sticky bit, which means nothing where only the owner may write, distinguishes it
+/// from a directory that a user has closed to others.
 const UNFINISHED_MODE: u32 = 0o1700;
 
 /// Longest time for which a process that is not the writer holds the writer's lock.
@@ -112,7 +113,8 @@ impl Channel {
     /// examined: its file is readable only for the writer's user.
     pub fn is_abandoned(&self) -> bool {
         match options().read(true).open(self.path("lock")) {
-            // Shared, so that several readers can look at once. Closing the file releases it.
+            // A shared lock, so that several readers can check at once. Closing the file releases
+            // it.
             Ok(file) => file.try_lock_shared().is_ok(),
             Err(error) => error.kind() == ErrorKind::NotFound,
         }
@@ -166,8 +168,9 @@ impl Channel {
         let metadata =
             fs::symlink_metadata(directory).map_err(failure(Attempt::Open, directory))?;
         if metadata.mode() & 0o7777 == UNFINISHED_MODE {
-            // Readers of other users get in whatever the umask is; the modes of the files say who reads. Opened without
-            // following a link: if others may write to the parent, the path may lead elsewhere by now.
+            // Other users may enter the directory whatever the umask is; the modes of the files
+            // decide who reads. Opened without following a link: if others may write to the parent,
+            // the path may lead elsewhere by now.
             let permitted = options().read(true).open(directory).and_then(|opened| {
                 match opened.metadata()?.uid() == user {
                     true => opened.set_permissions(Permissions::from_mode(0o755)),

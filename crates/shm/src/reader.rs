@@ -485,7 +485,7 @@ impl Reader {
             Ok(_) => {}
             // The channel was ended meanwhile, so nobody looks at the file.
             Err(Error::NoChannel { .. }) => return Ok(()),
-            // A reader that spins does without the file, as when it was opened.
+            // A reader that spins works without the file, as when it was opened.
             Err(_) if self.wait == ReaderWait::Spin => return Ok(()),
             Err(error) => return Err(error),
         }

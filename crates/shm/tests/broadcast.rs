@@ -180,7 +180,7 @@ fn a_position_that_a_killed_reader_left_is_not_that_of_the_next_reader() {
     assert!(killed.state_position().unwrap());
     let positions = std::fs::read(scene.file("waiters")).unwrap();
     drop(killed);
-    // A killed reader withdraws nothing.
+    // A killed reader does not withdraw its position.
     let waiters = std::fs::OpenOptions::new().write(true).open(scene.file("waiters")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&waiters, &positions, 0).unwrap();
     let _next = scene.reader(Start::Now, ReaderWait::Block);

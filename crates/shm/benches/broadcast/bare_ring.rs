@@ -77,7 +77,7 @@ impl BareRing {
         if lock <= written {
             return Polled::Nothing;
         }
-        // Half a ring behind the sample that overwrote this one, as the broadcast's readers.
+        // Half a ring behind the sample that overwrote this one, as a reader of the broadcast does.
         let resumed = (lock - 1) / 2 - self.slots / 2;
         Polled::Lost(resumed - std::mem::replace(next, resumed))
     }
