@@ -1,4 +1,4 @@
-//! The directory of channels: one look at it serves all readers of a participant.
+//! The directory of channels: one listing of it serves all readers of a participant.
 
 use crate::config::ShmConfig;
 use crate::error::Error;

@@ -28,7 +28,7 @@ impl LeftChannels {
     pub fn find(directory: &Path) -> Result<Self, Error> {
         let mut left = Self::default();
         for (name, bytes) in channels(directory)? {
-            // A channel cannot have another name, so a file with one belongs to none.
+            // A file whose name is not that of a channel belongs to no channel.
             if Channel::in_directory(directory, &name).is_ok_and(|channel| channel.is_abandoned()) {
                 left.channels += 1;
                 left.bytes += bytes;

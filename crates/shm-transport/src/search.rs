@@ -78,7 +78,8 @@ impl PublisherSearch {
         Ok(self.looked.elapsed() >= LOOK_EVERY
             && !subscriber.has_publisher()?
             && self.look().is_ok_and(|(is_there, _)| is_there)
-            // One may have arrived over the other transport meanwhile, and counts on this subscriber.
+            // A publisher may have appeared on the other transport meanwhile; it expects this
+            // subscriber.
             && !subscriber.has_publisher()?)
     }
 }

@@ -119,7 +119,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Opens new channels. The directory is looked at if that was done more than `age_ns` ago.
+    /// Opens new channels. Lists the directory if the last listing is older than `age_ns`.
     pub fn scan(&mut self, age_ns: u64) -> Result<(), Error> {
         // A channel that appears after the first scan is read from its first sample.
         let is_first = self.scanned_ns.is_none();
@@ -134,7 +134,8 @@ impl Sources {
             looked => looked?,
         };
         let has = |name: &String| names.binary_search(name).is_ok();
-        // Forget channels whose files are gone: the next participant with a writer removes those of killed ones.
+        // Drop channels whose files are gone: the next participant with a writer removes those of
+        // killed ones.
         self.sources.retain(|source| !source.is_gone || has(&source.name));
         if self.listing == number {
             return Ok(());

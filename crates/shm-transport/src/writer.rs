@@ -45,7 +45,8 @@ pub struct ShmRawWriter {
     /// Sends the writer's heartbeats.
     _beats: Beats,
     directory: Box<Path>,
-    /// True if a write is an error once the files are gone. Ends and echoes are still of use to those who have them open.
+    /// True if a write is an error once the files are gone. Ends and echoes are still useful to
+    /// readers that have the files open.
     needs_files: bool,
     of: Arc<StructType>,
     topic: Arc<str>,

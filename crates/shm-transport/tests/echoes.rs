@@ -129,8 +129,9 @@ fn each_publisher_gets_the_echoes_of_its_own_samples() {
     }
 }
 
-/// Publishes 1000 samples to two subscribers, of which `echoing` echo; one of these ends after 10 samples if `one_ends`.
-/// Returns the numbers of subscribers that owe echoes, and the echoes.
+/// Publishes 1000 samples to two subscribers, of which `echoing` echo; one of these ends after 10
+/// samples if `one_ends`. Returns the number of subscribers from which echoes are expected, and the
+/// echoes.
 fn publish_to_two(name: &str, echoing: usize, one_ends: bool) -> (Vec<u32>, EchoSummary, u64) {
     let scene = Scene::new(name);
     let (sets, delivery) = ([TopicSet::of::<MarketData>()], Delivery::default());

@@ -53,7 +53,7 @@ fn open(endpoint: Endpoint, spins: bool) -> UdpSocket {
     socket.join_multicast_v4(&endpoint.group, &endpoint.interface).expect("joined");
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true).expect("time stamps");
     socket.set_nonblocking(spins).expect("a socket");
-    // So that the end is noticed.
+    // A timeout, so that the end of the run is noticed.
     socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket");
     socket
 }
