@@ -105,10 +105,10 @@ impl HttpServer {
         let failed = |error| Error::at(Action::Bind, wanted, error);
         let listener = TcpListener::bind(wanted).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        // The connections that it accepts inherit it.
+        // Accepted connections inherit the listener's options.
         let options = SockRef::from(&listener);
         options.set_send_buffer_size(SEND_BUFFER_BYTES).map_err(failed)?;
-        // Without it a slow client gets older events.
+        // Without this option a slow client gets older events.
         #[cfg(target_os = "linux")]
         if let Err(error) = options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
             tracing::debug!(

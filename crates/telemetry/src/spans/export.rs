@@ -172,7 +172,7 @@ pub struct SpanSource<'s> {
 
 impl SpanSource<'_> {
     fn resource(self) -> Resource {
-        // The detectors read the environment. Without a name there, they make one up.
+        // The detectors read the environment. Without a name there, they generate one.
         let detected = Resource::builder().build();
         let name = detected.get_ref(&Key::from_static_str("service.name"));
         let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
