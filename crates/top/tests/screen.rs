@@ -299,7 +299,8 @@ fn a_sender_has_its_lines_and_how_late_it_is() {
     line_with(&lines, "decoding a message");
 }
 
-/// What `/api/v1/processes` answers: a feed, a publisher and a subscriber of topics, and a process that is gone.
+/// The answer to `/api/v1/processes`: a feed, a publisher and a subscriber of topics, and a process
+/// that is gone.
 fn processes() -> Value {
     let topic = |name: &str, samples: u64| json!({"name": name, "samples": samples, "samples_per_second": 5.0, "matched": 1, "backlog_samples": null});
     let bus = |role: &str, transport: &str, samples: u64| json!({"role": role, "transport": transport, "status": "live", "late_joiners": 0, "topics": [topic("Quote", samples), topic("New", 0)]});

@@ -92,7 +92,7 @@ fn draw_topics(processes: &[&Value], frame: &mut Frame<'_>, area: Rect) {
     let mut names: Vec<String> = Vec::new();
     for topic in processes.iter().flat_map(|process| list(&process["bus"]["topics"])) {
         let name = text(&topic["name"]);
-        // A topic that no process has written yet says nothing.
+        // A topic without samples is not shown.
         if topic["samples"].as_u64() > Some(0) && !names.contains(&name) {
             names.push(name);
         }
