@@ -421,8 +421,8 @@ impl Machine {
                 scanned.found.map(|(after, _)| after)
             }
         };
-        // Every strategy but the table decides each byte at once; it needs more only at the end of
-        // the input.
+        // Every strategy except the table decides each byte at once, so more input is needed only
+        // at the end.
         found.map_err(|at| {
             if is_open && at == input.len() { MachineStop::More } else { MachineStop::At(at) }
         })
