@@ -11,7 +11,7 @@ fn compress() {
     use std::path::Path;
     use std::{env, fs};
 
-    /// Highest level of compression: all of them take a second once.
+    /// Highest level of compression: compressing all dictionaries takes one second per build.
     const LEVEL: u8 = 9;
 
     let folder = env::var("OUT_DIR").expect("set by cargo");

@@ -177,7 +177,7 @@ impl Validator {
         outcome
     }
 
-    /// Returns the error that takes precedence over the first one found, or that one.
+    /// Returns the error that takes precedence over `found`; `found` if there is none.
     #[cold]
     fn foremost(&mut self, run: &Run<'_>, found: Error) -> Error {
         let mut part = Part::Header;
