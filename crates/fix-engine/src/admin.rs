@@ -182,8 +182,8 @@ impl<S: Sync> FromRequestParts<S> for AdminRequest {
     }
 }
 
-/// Returns the address of a request's client. A monitor of several processes forwards requests and names the client that it has
-/// them from.
+/// Returns the address of a request's client. A monitor of several processes forwards requests and
+/// names the client that sent them.
 fn client(parts: &Parts) -> String {
     let Some(HttpPeer(peer)) = parts.extensions.get() else {
         return "an unknown client".to_owned();

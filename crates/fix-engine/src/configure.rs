@@ -296,8 +296,8 @@ impl Unopened {
         Self { prepared, failed: Arc::new(Mutex::new(failed)) }
     }
 
-    /// Tries again if the journal has changed or the last attempt is [`RETRY`] ago. Reading a long
-    /// journal takes a second, in which no other session runs.
+    /// Tries again if the journal has changed or the last attempt is [`RETRY`] ago. No other
+    /// session runs while a journal is read, which takes a second if it is long.
     fn open(&self) -> Result<(BoxStore, Option<MessageLog>), String> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let journal = self.prepared.journal_state();

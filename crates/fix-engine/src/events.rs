@@ -26,7 +26,7 @@ type Throttles = BTreeMap<&'static str, Throttle>;
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     sessions: BTreeMap<SessionId, Throttles>,
-    /// Time of the last look for sessions whose throttles are idle.
+    /// Time of the last search for sessions whose throttles are idle.
     swept_ns: u64,
     /// Refused connections: peers without a session, or with another peer's session.
     refusals: Throttles,
@@ -99,7 +99,8 @@ impl EventLog {
     }
 }
 
-/// Returns how important an event is, its kind in one word and its text; `None` for one of every message.
+/// Returns the level, the kind (one word) and the text of a notice; `None` for a notice that every
+/// message causes.
 pub fn session_event_text(notice: &SessionEvent) -> Option<(Level, &'static str, String)> {
     Some(match notice {
         SessionEvent::BeforeReset { seq_num } => {

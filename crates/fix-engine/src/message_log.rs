@@ -48,8 +48,8 @@ impl MessageLog {
         })
     }
 
-    /// Appends whole lines. The first error, which names the file, is returned; lines are left out
-    /// from then on.
+    /// Appends whole lines. Returns the first error, which names the file; later lines are left
+    /// out.
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         if let Some(left_out) = &mut self.left_out {
             *left_out += lines_of(lines);

@@ -158,7 +158,7 @@ fn a_number_that_is_too_low_is_counted_as_a_refusal() {
     let of_session: Vec<_> = acceptor.sessions().refusals_of(key).collect();
     assert_eq!(of_session, [(Refusal::MsgSeqNum, 1)]);
 
-    // A peer that has shown its password is answered.
+    // A peer that sent the right password receives an answer.
     let mut config = acceptor_config("KNOWN");
     config.required_password = Some("secret".into());
     let key = accept(&mut acceptor, listener, config);

@@ -225,7 +225,7 @@ async fn what_the_store_does_not_take_is_not_acknowledged() {
 async fn a_peer_that_does_not_read_is_disconnected() {
     let options = SessionTaskOptions { slow_reader_s: 1, ..SessionTaskOptions::default() };
     let ([_, mut initiator], _) = pair(options);
-    // Its Logon does not fit.
+    // The Logon is longer than the buffer of the stream.
     let (near, mut far) = duplex(16);
     let (end, _) = run(&mut initiator, near).await;
     assert!(matches!(end, TaskEnd::Session(DisconnectReason::SlowReader)), "{end:?}");

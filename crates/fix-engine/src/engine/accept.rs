@@ -94,7 +94,8 @@ impl<A: Application> Engine<A> {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // No descriptors are left. No event reports when there are again, so retry by time.
+                // No descriptors are left. No event reports when some become available, so retry
+                // after a time.
                 Err(_) => {
                     let at_ns = now.steady_ns.saturating_add(RETRY_NS);
                     listener.retry_ns = Some(at_ns);
@@ -153,8 +154,8 @@ impl<A: Application> Engine<A> {
         Ok(())
     }
 
-    /// Makes room for one more pending connection. Displaces one of its own address if that has its
-    /// share, else one of the address with the most.
+    /// Makes room for one more pending connection: drops one of the same address if this address
+    /// has its maximum, else one of the address with the most connections.
     fn make_room(&mut self, index: usize, address: SocketAddr, now: Now) -> Result<(), Refusal> {
         let listener = self.listeners.get(index).ok_or(Refusal::Limit)?;
         let (options, pending) = (&listener.options, &listener.pending);
