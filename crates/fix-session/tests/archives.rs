@@ -47,8 +47,8 @@ fn open(folder: &Path) -> Result<FileStore, StoreError> {
     FileStore::open(options, 7)
 }
 
-/// Held while a child starts: until it executes its program, it has all files of this process open,
-/// including the locks of its stores.
+/// Held while a child process starts: until the child executes its program, it has all files of
+/// this process open, including the locks of its stores.
 static STARTING: Mutex<()> = Mutex::new(());
 
 fn start(command: &mut Command) -> io::Result<Child> {

@@ -91,7 +91,7 @@ fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
     assert!(talk.say(2, "A", again).is_empty());
     assert_eq!(talk.say(3, "0", "43=Y|122=20240229-12:34:50|"), ["35=0|112=x"]);
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((4, 5), true));
-    // Nor is it the answer to a reset.
+    // A resent Logon does not confirm a reset either.
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), ["35=A|98=0|108=30|141=Y"]);
     assert!(talk.say(1, "A", again).is_empty());

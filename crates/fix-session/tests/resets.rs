@@ -223,7 +223,7 @@ fn a_reset_by_the_logged_on_peer_tells_what_may_be_lost() {
     let told = SessionEvent::Reset { origin, last_sent: 51, last_received: 60 };
     assert_eq!(talk.notices, [told, SessionEvent::LoggedOn]);
     assert_eq!(talk.numbers(), (2, 2));
-    // The answer to a reset of this side is none of the peer.
+    // The peer's confirmation of a reset by this side does not count as a reset by the peer.
     talk.notices.clear();
     talk.session.reset(NOW);
     assert_eq!(talk.answers(false), [RESET]);

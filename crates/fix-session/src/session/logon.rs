@@ -255,7 +255,7 @@ impl<S: Store> Core<S> {
         self.say_reset(now);
     }
 
-    /// The peer has confirmed our reset: sends the messages stored since then.
+    /// Called when the peer has confirmed our reset: sends the messages stored since then.
     fn end_reset(&mut self) {
         if self.sent_reset_ns.take().is_none() {
             return;

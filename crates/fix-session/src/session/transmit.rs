@@ -168,8 +168,8 @@ impl<S: Store> Core<S> {
         self.transmit.replay(begin, end.min(sent));
     }
 
-    /// True if more messages must be read from the store although no bytes are ready: the last ones
-    /// read are not to be resent.
+    /// True if more messages must be read from the store although no bytes are ready: none of the
+    /// last messages read is resent.
     pub(super) fn has_to_go_on(&self) -> bool {
         let transmit = &self.transmit;
         let waits = transmit.is_resending() || transmit.lag.is_some() && !self.awaits_reset();

@@ -160,7 +160,7 @@ impl Keys {
     }
 
     pub fn fail(&mut self, line: u32, text: String) {
-        // The value is part of the text.
+        // The text quotes the value.
         let hint = if text.contains(COMMENT) { COMMENT_HINT } else { "" };
         self.errors.push(Finding { line, text: text + hint });
     }
@@ -246,7 +246,7 @@ pub(super) fn read(
         }
         let meant = nearest(name, &keys.known);
         let guard = meant.filter(|meant| is_guard(meant));
-        // Such a key restricts access in another engine, or is a guard in other words.
+        // Such a key restricts access in another engine, or is a misspelt guard.
         let begins_as_guard = name.starts_with("required") || name.starts_with("allowed");
         if role == Role::Acceptor && (guard.is_some() || begins_as_guard) {
             let text = match guard {
@@ -643,7 +643,7 @@ fn read_hosts(keys: &mut Keys) -> Vec<(String, u16)> {
         match (host, port) {
             (Some(host), Some(port)) => hosts.push((host, port)),
             (None, None) => {}
-            // The wrong port is already reported.
+            // The invalid port is already reported.
             (Some(_), None) if has_port => {}
             _ => {
                 let text = format!("SocketConnectHost{suffix} and {port_key} belong together");

@@ -1,4 +1,4 @@
-//! The known key that a misspelt key means.
+//! Suggests the known key for a misspelt one.
 
 use std::collections::BTreeSet;
 

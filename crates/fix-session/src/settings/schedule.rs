@@ -6,7 +6,7 @@ use crate::schedule::Schedule;
 
 /// Keys of the schedule's start, end, first and last day.
 const SESSION_KEYS: [&str; 4] = ["StartTime", "EndTime", "StartDay", "EndDay"];
-/// The same of the logon time.
+/// Keys of the logon time, in the same order.
 const LOGON_KEYS: [&str; 4] = ["LogonTime", "LogoutTime", "LogonDay", "LogoutDay"];
 
 /// Returns the line of the first of these keys or Weekdays that is present, or that of the section.

@@ -666,7 +666,7 @@ fn an_unknown_key_is_a_warning_with_the_key_that_it_resembles() {
     assert_eq!(warning("acceptor", "HeartbeatInt"), format!("line 7: {text}"));
     let text = "'AllowPosDup' is not supported and has no effect";
     assert_eq!(warning("acceptor", "AllowPosDup"), format!("line 7: {text}"));
-    // An initiator lets nobody in.
+    // An initiator accepts no connections, so the key is not taken for a guard.
     let text = "'ReqiredPassword' is not known and has no effect; did you mean RequiredPassword?";
     assert_eq!(warning("initiator", "ReqiredPassword"), format!("line 8: {text}"));
 }

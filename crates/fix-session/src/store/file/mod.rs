@@ -278,7 +278,7 @@ impl FileStore {
         self.recover()?;
         self.compact_at = (2 * self.end).max(COMPACT_MIN);
         for extension in ["index", "lock"] {
-            // Files of earlier versions; a remaining one does no harm.
+            // Files of earlier versions. They do no harm if the removal fails.
             let _ = fs::remove_file(self.path().with_extension(extension));
         }
         Ok(())
