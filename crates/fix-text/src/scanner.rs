@@ -23,7 +23,7 @@ macro_rules! soh_forms {
     };
 }
 pub const SOH_FORMS: &str = concat!("(?:", soh_forms!(), ")");
-/// These forms, and other text between fields.
+/// Pattern of separators: the forms of SOH, and other text between fields.
 pub const SEPARATOR: &str =
     concat!("(?:", soh_forms!(), r#"|[ \t]*[^0-9A-Za-z\s="'`\\]{1,3}[ \t]*|\r?\n|\t+| +)"#);
 /// Closing characters of those opened before a message.
