@@ -293,8 +293,9 @@ pub fn trace(version: Version, seed: u64, messages: u64) -> Result<Vec<Vec<u8>>,
     Ok(packets)
 }
 
-/// The generator of Steele, Lea and Flood (2014), known as SplitMix64. No library has it in its place: figures are recorded for traces of a
-/// seed, so these must not change with a version.
+/// The generator of Steele, Lea and Flood (2014), known as SplitMix64. It is implemented here
+/// because recorded figures refer to the traces of a seed, and a new version of a library could
+/// change these traces.
 #[derive(Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

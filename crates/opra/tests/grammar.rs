@@ -87,7 +87,7 @@ fn a_grammar_that_does_not_fit_is_an_error_and_shows_nothing() {
     }
 }
 
-/// The actions' engine does not support such integers and leaves its record unspecified.
+/// The actions' engine does not support integers of five bytes and leaves its record unspecified.
 #[test]
 fn messages_with_integers_of_five_bytes_are_decoded() {
     let mut draft = Draft::new(Version::V2);
