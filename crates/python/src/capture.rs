@@ -80,7 +80,7 @@ impl Errors {
 
     /// Records faults. Returns the first one if it must be raised.
     pub fn note(&self, faults: Vec<Fault>) -> Option<Fault> {
-        // Called for each packet, most of which have none: they do not take the lock.
+        // Called for each packet. Most packets have no faults and must not take the lock.
         if faults.is_empty() {
             return None;
         }

@@ -30,7 +30,7 @@ thread_local! {
 /// signal's exception is then the error.
 pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let watch = Watch { calls: 0, looked: Instant::now(), raised: None };
-    // A signal handler may run such work itself.
+    // A signal handler may call this function while it runs.
     let outer = WATCH.replace(Some(watch));
     let done = py.detach(work);
     match WATCH.replace(outer).and_then(|watch| watch.raised) {

@@ -80,7 +80,8 @@ impl Host {
     /// Returns the index of a session and notes its dictionaries; tells Python about a new one.
     fn configured(&self, config: &Config) -> usize {
         let (index, is_new) = self.place(&config.id);
-        // Python may send as soon as it knows of the session.
+        // Python may send as soon as it is told of the session, so the dictionaries are noted
+        // before.
         if self.named.is_none() {
             lock(&self.versions).entry(index).or_insert_with(|| versions_of(config));
         }
