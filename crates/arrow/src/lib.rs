@@ -1,4 +1,4 @@
-//! Decoded market data as Arrow columns, and Parquet and Arrow files of them.
+//! Decoded market data as Arrow columns, and as Parquet and Arrow files.
 //!
 //! A [`TableBuilder`] takes the messages of one template and hands out record batches. A message becomes one
 //! row; if it has sequences, one row per innermost entry, with the enclosing fields repeated, as in

@@ -15,7 +15,7 @@
 //!
 //! # Examples
 //!
-//! Two sessions that log on to each other. A program passes the bytes through sockets.
+//! In this example two sessions log on to each other. A real program passes the bytes through sockets.
 //!
 //! ```
 //! use tickwire_fix_session::{BeginString, Config, MemoryStore, Now, Role, Session, SessionId};

@@ -1,7 +1,7 @@
 //! Host services for loops: clocks, waiting, the stop flag, pinning to a CPU, latency
 //! distributions.
 //!
-//! All crates with sockets, shared memory or middleware use these, so that their times are
+//! All crates with sockets, shared memory or middleware use these services, so that their times are
 //! comparable and one flag stops all of their loops.
 //!
 //! # Examples

@@ -1,11 +1,11 @@
-//! Shows feeds and sessions of a running process live, to a browser, a terminal or another program.
+//! Shows feeds and sessions of a running process live: in a browser, in a terminal or to another program.
 //!
-//! The thread of a handler owns a [`Tap`] for each channel. Ten times a second it publishes its counters, and the
+//! The thread of a handler owns a [`Tap`] for each channel. Ten times a second the thread publishes its counters, and the
 //! events since the last publication, through a bounded queue, and it never waits. The [`Monitor`] reads the queue on a
 //! thread of its own, keeps an hour of history, and serves JSON, a stream of events and the page that shows them
 //! ([`Monitor::routes`]). It reads books from the handler's [board](tickwire_feed::board) without stopping the handler,
-//! and only once a client looks at them. A client that reads slowly misses states: after what its connection has buffered (some
-//! 20 KB beside its own buffers) it gets the newest one. Nothing waits for it.
+//! and only once a client looks at them. A client that reads slowly misses states: after the events that its connection has
+//! buffered (some 20 KB beside the client's own buffers), it gets the newest state. No thread waits for a client.
 //!
 //! The API is described by `openapi.json` beside this crate's sources, served at `/api/v1/openapi.json`.
 //!

@@ -1,14 +1,13 @@
 //! Multicast sockets, and the loops that drive feed handlers.
 //!
-//! This crate moves bytes and time between the operating system and the protocol logic, which has no
-//! I/O: that of this crate and of `tickwire-feed`. Multicast stays on loopback unless an interface is
-//! named.
+//! This crate moves bytes and time between the operating system and protocol logic without I/O: its
+//! own and that of `tickwire-feed`. Multicast stays on loopback unless an interface is named.
 //!
 //! # Examples
 //!
-//! A packet to a multicast group and back, on the loopback interface. In a program, a
-//! [`Reception`](reception::Reception) drives the handlers of channels; `examples/embed_feed.rs` in
-//! the repository is a complete example.
+//! This example sends a packet to a multicast group on the loopback interface and receives it. In a
+//! program, a [`Reception`](reception::Reception) drives the handlers of channels;
+//! `examples/embed_feed.rs` in the repository is a complete example.
 //!
 //! ```
 //! use std::time::Duration;

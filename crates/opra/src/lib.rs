@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`reference`](mod@reference) | top-down, field by field in wire order: the one to read first |
 //! | [`bottom_up`] | whole messages by masks: portable, or with 512-bit vectors |
-//! | [`grammar`] | a grammar parses packets; as tables or as generated source |
+//! | [`grammar`] | by a packet grammar, as tables or as generated source |
 //!
 //! All three return the same messages and the same errors, through [`Decode`]. A [`Message`] is a
 //! view of the decoder's record; [`Message::typed`] turns it into a struct by category.

@@ -1,12 +1,11 @@
 //! Transport of samples between the processes of one host, in shared memory.
 //!
 //! Each writer has a channel of its own ([`tickwire_shm`]), in a file whose name states topic, partition and
-//! participant. A reader reads all channels of its topic; it discovers writers by the names of the files in a
-//! directory.
+//! participant. A reader reads all channels of its topic. It finds writers by the names of the files in a directory.
 //!
 //! Differences from DDS:
 //!
-//! | | shared memory |
+//! | aspect | shared memory |
 //! |---|---|
 //! | reliability | A writer never waits, unless it keeps all samples: then it waits, for at most `max_blocking`, for reliable readers that keep all samples too. A reader that falls a whole ring behind loses samples: [`lost`](tickwire_distribution::RawReader::lost) counts them, and sequence numbers show them. With transient local durability it then gets the last lost sample of each key. |
 //! | acknowledgement | None: samples stay readable while they are in the ring. |

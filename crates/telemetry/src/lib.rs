@@ -1,7 +1,7 @@
-//! Serves metrics as Prometheus text, and administration, with one HTTP server.
+//! One HTTP server for metrics (as Prometheus text) and administration.
 //!
 //! [`metrics::Metrics`] holds counters and histograms. [`http::HttpServer`] serves them, and the routes of
-//! administration, on a thread of its own. [`spans`] takes operations that have ended for a tracing system. The feature
+//! administration, on a thread of its own. [`spans`] passes operations that have ended to a tracing system. The feature
 //! `feed` adds the counters of feed handlers and their sockets to `metrics`; the feature `otlp` adds the export of spans to
 //! an OpenTelemetry collector.
 //!

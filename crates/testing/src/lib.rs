@@ -1,10 +1,10 @@
-//! Shared test utilities: captures of real feeds, skips, captures with length prefixes, hex,
-//! choices of a seed or of a property test, template files made of them.
+//! Shared test utilities: captures of real feeds, skips of tests that cannot run, captures with length
+//! prefixes, hex, choices from a seed or a property test, template files generated from such choices.
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
 //! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
-//! ([`Need`]). `.ci/run` requires programs if the machine has all that the tests run, and files if
-//! they are there.
+//! ([`Need`]). `.ci/run` requires programs if the machine has all programs that the tests run, and
+//! files if they are present.
 //!
 //! # Examples
 //!

@@ -1,7 +1,7 @@
 //! The monitor's views in a terminal.
 //!
 //! [`run`] reads the JSON API of a process that runs with `--monitor`, or of a monitor of several processes, and shows its state
-//! until the user leaves.
+//! until the user quits.
 //! [`App`] is the state of the screen: it takes keys and answers of the API, returns the path to request next, and
 //! [draws](App::draw) itself on any backend of ratatui.
 //!
