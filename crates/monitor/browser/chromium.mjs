@@ -13,7 +13,7 @@ const ARGUMENTS =
 export const launch = () =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS.split(" ") });
 
-/** Opens a page that collects errors and requests that go anywhere but to `address()` as its `faults`. */
+/** Opens a page. Its `faults` are its errors, and its requests to other addresses than `address()`. */
 export async function open(browser, address, options) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, colorScheme: "dark", ...options });
   const page = await context.newPage();
@@ -25,7 +25,7 @@ export async function open(browser, address, options) {
   return page;
 }
 
-/** Leaves a screenshot in a directory, if there is one. */
+/** Saves a screenshot if a directory is given. */
 export const shot = (page, directory, name) => directory && page.screenshot({ path: join(directory, `${name}.png`) });
 
 /** Fails unless a view fits the screen of a phone, without scrolling sideways, and is accessible there. */
@@ -54,7 +54,7 @@ export async function isPainted(page, view, classes) {
   return canvases.length;
 }
 
-/** Fails if axe finds anything, in the dark or the light. */
+/** Fails if axe finds a fault, in the dark or the light theme. */
 export async function isAccessible(page, view) {
   const own = await page.evaluate(() => document.documentElement.className);
   for (const scheme of ["dark", "light"]) {
@@ -65,7 +65,7 @@ export async function isAccessible(page, view) {
 }
 
 async function isAccessibleAsShown(page, view) {
-  // The policy of the page lets no script in but its own. The protocol of the browser is not bound by it.
+  // The Content-Security-Policy of the page allows only its own scripts. The DevTools protocol is not subject to this policy.
   const session = await page.context().newCDPSession(page);
   const evaluate = (expression) => session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
   await evaluate(axe);

@@ -1,5 +1,5 @@
 // node commands.mjs PROGRAM [DIRECTORY]: tests the views of other commands than `receive` in Chromium: sessions and their administration,
-// topics, lines that are sent to, several processes on one page, and the demo. Leaves screenshots in DIRECTORY.
+// topics, the lines of a sender, several processes on one page, and the demo. Saves screenshots in DIRECTORY.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ async function open(address, path = "") {
   return page;
 }
 
-/** Uses a button of a session, and confirms with a token. */
+/** Clicks a button of a session, and confirms with a token. */
 async function administer(page, label, token) {
   await page.getByRole("button", { name: label, exact: true }).click();
   const dialog = page.locator("dialog");
@@ -52,7 +52,7 @@ async function sessions(processes) {
   const [port, token] = [await freePort(), processes.file("token")];
   const server = processes.start(`fix server --port ${port} --store ${processes.file("server")} --monitor ${await freePort()} --admin-token ${token}`);
   const address = await processes.monitorOf(server);
-  // Counts of a session that comes after the first second are in its history from the start.
+  // The session begins after the first second of the process: its history must have all its counts nevertheless.
   await sleep(2_200);
   processes.start(`fix client 127.0.0.1:${port} --store ${processes.file("client")} --reliable --orders 100000000 --rate 20`);
   const session = async () => (await get(address, "/api/v1/state")).fix.sessions[0];
@@ -61,7 +61,7 @@ async function sessions(processes) {
   await page.waitForSelector("[data-session] summary");
   const compared = await isAsTheApiSays(page, 15);
   const message = page.locator("details[open]");
-  // The list moves until the pointer is over it: the message that opens need not be the first any more, or it may be gone.
+  // The list changes until the pointer is over it, so the click may open another message than the first, or none.
   await until("an open message", async () => {
     await page.locator("summary").first().click();
     return message.waitFor({ timeout: 1000 }).then(() => true, () => false);
@@ -82,7 +82,7 @@ async function sessions(processes) {
   await administer(page, "Disable", right);
   await until("a disabled session", async () => !(await session()).enabled && (await session()).state === "disconnected");
   await page.locator("[data-session] .pill", { hasText: "disabled" }).waitFor();
-  // Over the list, where the dialog may have left it, the pointer would hold it.
+  // The list does not change while the pointer is over it, and the dialog may have left the pointer there.
   await page.mouse.move(0, 0);
   await page.waitForTimeout(1500);
   const counts = await isAsTheMetricsSay(address);
@@ -99,7 +99,7 @@ async function sessions(processes) {
   });
   const drawn = await chartsAreAsTheApiSays(page, 5);
   done(`FIX: ${counts} numbers of a session are the same in the API, in the metrics and on the page; ${drawn} of its chart are the history's, which adds up to ${added} of them`);
-  // The server asks again for what it forgets that it had.
+  // A lower expected number makes the server request messages that it has already received.
   const { next_target } = await session();
   await page.getByRole("button", { name: "Set numbers", exact: true }).click();
   const numbers = page.locator("dialog");
@@ -202,7 +202,7 @@ async function topics(processes) {
   const passedOn = await isAsTheApiSays(all, 40);
   done(`several processes: ${ofAll} texts are those of the API, and ${passedOn} numbers of one those of its API, through the page over all`);
 
-  // Nothing moves any more: the page, the API of all and the metrics of each process are equal, and so are the sums of the histories.
+  // No count changes any more: the page, the API of all and the metrics of each process are equal, and so are the sums of the histories.
   await processes.end(sender);
   await all.goto(fleet);
   const samples = ["tickwire_publish_written_samples_total", "tickwire_subscribe_received_samples_total"];
@@ -299,7 +299,7 @@ async function demo(processes) {
   await until("a gap that snapshots filled", async () => { const of = await channel(); return of && isRecovered(of); }, 60_000);
   await page.locator("[data-gap] .tag", { hasText: "filled by snapshot" }).first().waitFor();
   await page.locator("[data-channel] .tag", { hasText: "snapshot" }).first().waitFor();
-  // Stale books and their reasons, on the page at a moment at which the API has the same one.
+  // The page and the API show the same stale book with the same reason, at one moment at least.
   await until("a stale book on the page", async () => {
     const shown = await page.locator("[data-stale]").evaluateAll((rows) => rows.map((row) => [Number(row.dataset.stale), row.querySelector(".quiet").textContent]));
     const { stale_books: stale } = (await channel()).books;
@@ -316,7 +316,7 @@ async function demo(processes) {
   await isAsTheApiSays(fix, 15);
   done("the demo shows every view by keyboard, gaps that were filled, a stale book, and a session that asks for messages again");
 
-  // Publisher and subscribers of each transport beside each other.
+  // The publisher and the subscribers of each transport.
   for (const transport of names.filter((name) => name.startsWith("publisher-")).map((name) => name.slice("publisher-".length))) {
     const bus = async (name) => (await get(`${address}/p/${name}-${transport}`, "/api/v1/state")).bus;
     await until(`two readers over ${transport}, one of them late`, async () => {
@@ -331,7 +331,7 @@ async function demo(processes) {
     const topicsOf = await open(address, `/?process=publisher-${transport}#topics`);
     await topicsOf.waitForSelector("[data-topic] >> text=/[1-9]/");
     await isAsTheApiSays(topicsOf, 12);
-    // The same view has the topics of the other processes beside its own.
+    // The view of topics also shows the topics of the other processes.
     await processesAreAsTheApiSays(topicsOf, 20);
     for (const { name, bus } of named) {
       if (bus) await topicsOf.waitForSelector(`[data-bus="${name}"]`);

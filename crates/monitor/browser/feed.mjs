@@ -27,13 +27,13 @@ export const freePort = () =>
     });
   });
 
-/** Options that name two lines which nobody else uses. */
+/** Options of two lines whose addresses no other process uses. */
 export async function lines() {
   const [high, low] = [(process.pid >> 8) & 255, process.pid & 254];
   return `-a 239.251.${high}.${low} -p ${await freePort()} --line-b`;
 }
 
-/** The packets of a file of `tickwire generate`: each behind its length, four bytes with the high one first. */
+/** The packets of a file of `tickwire generate`, which writes a four-byte big-endian length before each packet. */
 export function packetsOf(path, count) {
   const bytes = readFileSync(path);
   const packets = [];
@@ -45,7 +45,7 @@ export function packetsOf(path, count) {
   return packets;
 }
 
-/** Processes of one program, with a directory of their own. All end, and the directory goes, with `close`. */
+/** Processes of one program, with a directory of their own. `close` ends all processes and removes the directory. */
 export class Processes {
   constructor(program) {
     this.program = program;
@@ -54,7 +54,7 @@ export class Processes {
     this.directories = [this.directory];
   }
 
-  /** Removes a directory too once all processes have ended. */
+  /** Makes `close` remove a further directory. */
   remove(directory) {
     this.directories.push(directory);
   }
@@ -91,7 +91,7 @@ export class Processes {
   }
 
   async close() {
-    // Asked to end first: a process that is killed leaves its own children behind.
+    // Interrupted first, not killed: a killed process does not end its own children.
     for (const child of this.processes) child.kill("SIGINT");
     const isOver = ({ exitCode, signalCode }) => exitCode !== null || signalCode !== null;
     await until("all processes to end", () => this.processes.every(isOver), 5_000).catch(() => {});

@@ -29,7 +29,7 @@ if (!program) throw new Error("usage: node figures.mjs PROGRAM");
 const sorted = (times) => times.toSorted((left, right) => left - right);
 const quantile = (times, share) => sorted(times)[Math.min(times.length - 1, Math.floor(times.length * share))];
 const ms = (time) => `${time.toFixed(0)} ms`;
-/** What is over its limit. */
+/** Figures above their limits. */
 const over = [];
 const check = (what, value, limit) => {
   if (!(value < limit)) over.push(`${what}: ${value.toFixed(0)}, and the limit is ${limit}`);
@@ -78,7 +78,7 @@ async function eventToScreen(browser, feed) {
     window.paints = [];
     new MutationObserver(() => {
       const value = Number(shown.dataset.value);
-      // A message posted in the callback of a frame comes after the frame is painted.
+      // A message that is posted in the callback of a frame is delivered after the frame is painted.
       requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => window.paints.push([performance.timeOrigin + performance.now(), value]);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { until } from "./feed.mjs";
 
-/** How often a comparison begins anew: the page may take a new answer meanwhile, and charts of the last hour ask seldom. */
+/** Attempts of a comparison: the page may take a new answer during one, and charts of the last hour send few requests. */
 const ATTEMPTS = 15;
 const EVERY_MS = 1000;
 
@@ -109,7 +109,7 @@ export const processesAreAsTheApiSays = (page, atLeast) =>
     const response = await page.waitForResponse((answer) => answer.url().endsWith("/api/v1/processes"));
     const { processes } = await response.json();
     let found;
-    // The page shows an answer a moment after it came, and asks again a second later.
+    // The page shows an answer a moment after it arrives, and sends the next request a second later.
     for (let look = 0; look < 10; look += 1) {
       found = await page.evaluate(compareProcesses, processes);
       if (!found.differences.length) break;
@@ -119,8 +119,8 @@ export const processesAreAsTheApiSays = (page, atLeast) =>
   }, atLeast);
 
 /**
- * Fails unless the sums of all seconds of a history come to be the counts `wanted()`; both began at 0 and nothing moves any more. Returns
- * how many there are.
+ * Waits until the sums of all seconds of a history equal the counts `wanted()`; fails if they do not in time. Both must have begun at 0,
+ * and no count may change any more. Returns the number of counts.
  */
 export async function historyAddsUp(address, query, value, wanted) {
   let last;

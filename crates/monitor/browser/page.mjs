@@ -1,4 +1,4 @@
-// node page.mjs: tests the page against answers that no feed gives when it is asked to, in Chromium.
+// node page.mjs: tests the page in Chromium with made-up answers of the API, because no feed produces them on demand.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -247,7 +247,7 @@ try {
     const page = await open();
     const all = await requested(1);
     assert.equal(all.count, 600);
-    // The page misses seconds while its request is open.
+    // The page misses seconds while its request has no answer.
     for (const t of [1003, 1006]) {
       shows(t);
       await page.waitForTimeout(700);
@@ -376,7 +376,7 @@ try {
   await test("a channel without sequence numbers does not say that it has no gaps", async () => {
     const arbitration = { first_packets: 1, duplicate_packets: 0, late_packets: 0, unexpected_packets: 0, out_of_order_packets: 0, differing_packets: 0, lost_seq_nums: 0 };
     const line = { feed: "incremental", line: "a", group: "239.1.1.1:5000", status: "alive", packets_per_second: 1, bytes_per_second: 2, age_ms: 3, received_packets: 4, dropped_packets: 0, malformed_packets: 0, arbitration };
-    // Before the first message it is not known.
+    // Before the first message it is not known whether packets have sequence numbers.
     api.state = state({ channels: [channel({ has_seq_nums: null, lines: [line] })] });
     const page = await open();
     const shown = (metric) => page.locator(`[data-metric="${metric}"]`);
@@ -507,7 +507,7 @@ try {
     for (const at of [1, 2, 3, 4]) await page.getByRole("button", { name: `channel-${at}`, exact: true }).click();
     await page.waitForSelector("[data-channel=channel-4] [data-gap]");
     assert.deepEqual(await page.locator("[data-channel]").evaluateAll((cards) => cards.map(({ dataset }) => dataset.channel)), [1, 2, 3, 4].map((at) => `channel-${at}`));
-    // The last card is out of sight: it is changed once it is seen.
+    // The last card is out of sight: it is updated only when it is scrolled into view.
     const last = page.locator("[data-channel=channel-4] [data-metric=messages]");
     await page.waitForTimeout(500);
     const before = await last.textContent();
@@ -517,7 +517,7 @@ try {
     await page.waitForFunction((before) => document.querySelector("[data-channel=channel-4] [data-metric=messages]").textContent !== before, before);
     await page.getByRole("button", { name: "channel-1", exact: true }).click();
     await page.waitForSelector("[data-channel=channel-1]", { state: "detached" });
-    // Other views know all channels.
+    // Other views list all channels.
     await page.evaluate(() => { location.hash = "#packets"; });
     await page.getByLabel("Channel").waitFor();
     assert.equal(await page.getByLabel("Channel").locator("option").count(), 24);
@@ -593,7 +593,7 @@ try {
     await page.getByRole("button", { name: "Explain" }).click();
     await page.waitForTimeout(300);
     assert.deepEqual([api.explained.hex, api.explained.is_capture, api.explained.templates], ["616263", true, "<templates/>"]);
-    // A link to a packet of a process before.
+    // A link to a packet of an earlier process.
     await page.evaluate(() => { location.hash = "#packets/feed/12345"; });
     await page.waitForSelector("text=no such path");
     assert.deepEqual(page.faults, []);
@@ -652,7 +652,7 @@ try {
     assert.ok((await page.locator("#process").textContent()).endsWith("up 2 d 12 h"));
     await page.waitForSelector("text=Not ready: futures: 98 books are stale; A-LONG");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
-    // The reasons stay for a while, and the title does not.
+    // The reasons stay for a while; the title changes at once.
     api.state = { ...api.state, version: 2, process: { ...api.state.process, not_ready: [] } };
     await page.waitForSelector("text=Ready again");
     assert.equal(await page.title(), "test · FIX · Tickwire");
@@ -758,7 +758,7 @@ try {
     api.state = good;
     await setHidden(false);
     await shows("test · Feed · Tickwire", false);
-    // A connection that is lost while the page is shown.
+    // The connection is lost while the page is shown.
     api.state = null;
     server.closeAllConnections();
     await shows("● no answer · test · Feed · Tickwire", true);
@@ -890,14 +890,14 @@ try {
     assert.deepEqual(cells.map((text) => text.replace("–", "")), ["1,2345.0/s, matched 2, backlog 7", "995.0/s, matched 2, backlog "]);
     assert.equal(await page.locator("[data-topic=New]").count(), 0);
     await page.waitForSelector('[data-bus=publisher] >> text="late joiners: 3"');
-    // A process that goes keeps its column.
+    // A process that has ended keeps its column.
     api.processes = [up, gone("publisher"), ...api.processes.slice(2)];
     await page.waitForSelector('[data-bus=publisher] >> text="no answer"');
     assert.equal(await page.locator("[data-topic=Quote] td").count(), 2);
     await page.getByRole("link", { name: "feed-a" }).click();
     await page.waitForSelector("[data-channel=feed]");
     assert.ok(asked.includes("/p/feed-a/api/v1/stream"), asked.join(" "));
-    // The topics of all say why they are old while the list of processes fails, and that of this process goes on.
+    // While requests of the list of processes fail, the topics of all processes show the error, and the topics of this process are updated.
     const known = api.processes;
     api.processes = null;
     await page.keyboard.press("5");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-/** How long the page is given to come to a version that the API still has. */
+/** Longest wait until the page shows a version that the API still has. */
 const PATIENCE_MS = 20_000;
 
 /**
@@ -17,7 +17,7 @@ async function compare(patience) {
   /** Channels whose packets have no sequence numbers. */
   let unnumbered = new Set();
 
-  /** The state of a session in words: more than in the API. */
+  /** The words in which the page shows the state of a session. */
   function standing({ enabled, state, in_schedule: isInSchedule }) {
     const words = enabled ? { connected: "connected, not logged on" }[state] ?? format.words(state) : "disabled";
     if (isInSchedule) return words;
@@ -108,7 +108,7 @@ async function compare(patience) {
     });
   const end = performance.now() + patience;
   while (performance.now() < end) {
-    // The same data as the stream's at this version: ages grow from one to the next.
+    // The same request as that of the stream, because ages differ from version to version.
     const summary = await (await fetch(base + path().replace("/stream?", "/summary?"))).json();
     const { state } = summary;
     unnumbered = new Set(state.channels.filter(({ has_seq_nums: hasSeqNums }) => hasSeqNums === false).map(({ name }) => name));

@@ -1,4 +1,4 @@
-// node test.mjs PROGRAM [DIRECTORY]: tests the page in Chromium, and leaves screenshots in DIRECTORY.
+// node test.mjs PROGRAM [DIRECTORY]: tests the page in Chromium, and saves screenshots in DIRECTORY.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const shot = (page, name) => chromium.shot(page, screenshots, name);
 const { isAccessible, isPainted } = chromium;
 const number = (text) => Number(text.replaceAll(",", ""));
 
-/** What the page shows of a member of the state. */
+/** The number that the page shows for a member of the state. */
 const shown = (page, metric, scope = "") =>
   page.locator(`${scope} [data-metric="${metric}"]`).first().textContent().then(number);
 
@@ -59,7 +59,7 @@ const member = (of, path) => {
   return value && typeof value === "object" ? Object.values(value).reduce((sum, count) => sum + count, 0) : value;
 };
 
-/** Every count on the page equals the API's and the metrics', once nothing moves any more. */
+/** Every count on the page equals the API's and the metrics', once no count changes any more. */
 async function isTrue(page) {
   const state = await until("a state that stands still", async () => {
     const [before, metrics, after] = [await feed.state(), await feed.get("/metrics"), await feed.state()];
@@ -90,7 +90,7 @@ async function isTrue(page) {
     assert.equal(count, metric(metrics, exported, line ? { feed: of, line: letter } : {}), `${name} ${line}`);
     compared += 1;
   }
-  // The bars of the histograms, of the line that is chosen.
+  // The bars of the histograms are those of the selected line.
   const bars = await page.locator("[data-latency]").evaluateAll((panels) => panels.map((panel) => ({
     name: panel.dataset.latency, at: Math.max(0, panel.querySelector("select").selectedIndex), hidden: panel.hidden, values: panel.querySelector(".histogram").values,
   })));
@@ -104,7 +104,7 @@ async function isTrue(page) {
   return compared;
 }
 
-/** The seconds of the history add up to the counts of the API and the metrics, once nothing moves any more. */
+/** The seconds of the history add up to the counts of the API and the metrics, once no count changes any more. */
 async function historyIsTrue(page) {
   const lines = ["a", "b"];
   const added = await historyAddsUp(feed.address, "channel=feed", ({ packets, messages }) => [...packets, messages], async () => {
@@ -120,7 +120,7 @@ async function historyIsTrue(page) {
   return [await chartsAreAsTheApiSays(page, 200), added];
 }
 
-/** The ladders and best prices on the page are those of the API, once nothing moves any more. */
+/** The ladders and best prices on the page are those of the API, once no book changes any more. */
 async function booksAreTrue(page) {
   await page.goto(`${feed.address}/#books`);
   await page.waitForSelector(".ladder .price");
@@ -144,7 +144,7 @@ async function booksAreTrue(page) {
   }
 }
 
-/** Drops a capture and a template file on the form, and has a packet explained; returns its length. */
+/** Drops a capture and a template file on the form, and requests the explanation of a packet; returns the packet's length. */
 async function drop(page) {
   const path = feed.file("few.bin");
   feed.run(`generate cme -n 20 --framing cme -o ${path}`);

@@ -1,12 +1,12 @@
-// The API: requests, and streams that begin anew when they end.
+// The API: requests, and streams that are requested again when they end.
 
 import { another, current, headers } from "./token.js";
 
-/** After so long without an event what is shown may be wrong. */
+/** Time without an event after which the shown data may be outdated. */
 const SILENT_MS = 1500;
 const RETRY_MS = 400;
 
-/** The process that is shown, if this page is over several. */
+/** Name of the process that is shown, if this page shows several processes. */
 export const process = new URLSearchParams(location.search).get("process");
 const base = process ? `/p/${encodeURIComponent(process)}` : "";
 
@@ -26,7 +26,7 @@ export async function notReady() {
   return (response.status === 503 ? await response.json() : await answer(response)).reasons;
 }
 
-/** The processes that this page is over; none if it is of one alone. Asks for the token if there is one. */
+/** The processes that this page shows; none if it shows only its own. Asks for the token if one is required. */
 export async function processes() {
   for (;;) {
     const shown = current();
@@ -49,7 +49,7 @@ export const post = async (path, body, ofAdministration) =>
     }),
   );
 
-/** Downloads what the API answers as a file; an error of the API is thrown. */
+/** Downloads an answer of the API as a file; throws an error of the API. */
 export async function download(path, name) {
   const response = await fetch(base + path, { headers: headers() });
   if (!response.ok) await answer(response);
@@ -70,7 +70,7 @@ async function read(response, take) {
     rest += value;
     const events = rest.split("\n\n");
     rest = events.pop();
-    // Only the newest counts.
+    // Earlier states are outdated by the newest one.
     const data = events.map((event) => event.match(/^data: (.*)$/m)?.[1]).filter(Boolean).pop();
     if (data) take(JSON.parse(data));
   }
@@ -90,8 +90,8 @@ function shown() {
 }
 
 /**
- * Streams what `path()` names to `take`, until the function that is returned is called. `tell(isLive)` hears whether
- * events come.
+ * Passes the events of the stream `path()` to `take`, until the returned function is called. `tell(isLive)` is called when
+ * events begin or cease to arrive.
  */
 export function stream(path, take, tell) {
   let isOver = false;
@@ -104,7 +104,7 @@ export function stream(path, take, tell) {
   const watch = setInterval(() => {
     if (!document.hidden && performance.now() - last > SILENT_MS) say(false);
   }, 250);
-  // Browsers open six connections to a host: pages that nobody sees leave them to others.
+  // Browsers open at most six connections to a host, so a hidden page closes its stream.
   const look = () => {
     if (document.hidden) control?.abort();
     else last = performance.now();
@@ -132,7 +132,7 @@ export function stream(path, take, tell) {
         // The server ends a stream after a while.
         wait = 0;
       } catch {
-        // The process is gone, or the stream was ended to ask for another.
+        // The process has ended, or the page aborted the stream in order to request another one.
       }
       if (!isOver) await new Promise((resolve) => setTimeout(resolve, control.signal.aborted ? 0 : wait));
     }

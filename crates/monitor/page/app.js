@@ -26,16 +26,16 @@ const element = (id) => document.getElementById(id);
 const root = element("view");
 const histories = new Map();
 
-/** What the views show of which the address names the open ones, and the parameter that requests their details. */
+/** By view: the request parameter for the details of the channels or sessions that the address names as open. */
 const OPENED = { feed: "channel", fix: "session" };
 
 /** The names that follow the view in the address. */
 const named = () => location.hash.slice(1).split("/").map(decoded).slice(1).filter(Boolean);
 
 const app = {
-  /** The state; of many channels or sessions, with the open ones alone. */
+  /** The state; if there are many channels or sessions, with only the open ones. */
   state: null,
-  /** All channels and all sessions in short. */
+  /** Summaries of all channels and all sessions. */
   channels: [],
   sessions: [],
   opened: named,
@@ -50,12 +50,12 @@ const app = {
     download(`/api/v1/history?format=csv&channel=${encodeURIComponent(channel)}`, `tickwire-${channel}.csv`),
 };
 let view;
-/** How long the reasons stay after the last one. */
+/** How long the last reasons stay visible after the process is ready again. */
 const REASONS_MS = 10_000;
 let notReadyAt = -Infinity;
 /** Time between two requests for the readiness while the page is hidden: its stream has ended. */
 const HIDDEN_MS = 10_000;
-/** What is wrong, in the title of the tab; empty if nothing is. */
+/** The fault that the title of the tab shows; empty if there is none. */
 let fault = "";
 /** Whether the first state is on the screen. Histories are large: they are requested after it. */
 let isPainted = false;
@@ -64,7 +64,7 @@ const tabs = VIEWS.map(([name, label], at) =>
   h("li", {}, h("a", { href: `#${name}`, title: `${label} (${at + 1})` }, label)));
 element("tabs").append(...tabs);
 
-/** A part of the address; as it stands if it is not encoded as addresses are. */
+/** A decoded part of the address; unchanged if it is not validly encoded. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -127,7 +127,7 @@ function load(channel, history) {
   }, () => { history.missingAfter = after; }).finally(() => { history.isLoading = false; });
 }
 
-/** Requests the seconds that a channel misses, unless they are on their way. */
+/** Requests the seconds that a channel misses, unless they are already requested. */
 function loadMissing(channel) {
   const history = histories.get(channel);
   if (isPainted && history.missingAfter !== null && !history.isLoading) load(channel, history);
@@ -135,7 +135,7 @@ function loadMissing(channel) {
 
 /** Adds the newest second of a channel, and requests those that are missing; returns true if the second is new. */
 function add({ name, second }) {
-  // Set back by more than a state may be older than a history: the clock of the process.
+  // A state may be up to OVERLAP seconds older than a history. If it is older, the clock of the process was set back.
   const isSetBack = second && histories.get(name)?.seconds.at(-1)?.t > second.t + OVERLAP;
   if (isSetBack || !histories.has(name)) histories.set(name, { seconds: [], bounds: [], missingAfter: -Infinity, isLoading: false });
   const history = histories.get(name);
@@ -145,7 +145,7 @@ function add({ name, second }) {
   if (isNew) {
     seconds.push(second);
     if (seconds.length > SECONDS_MAX) seconds.shift();
-    // The stream skips states that a slow page has no time for, and their seconds with them.
+    // If the page is slow, the stream skips states, and with them their seconds.
     if (last < second.t - 1) history.missingAfter ??= last;
   }
   if (isNew) loadMissing(name);
@@ -210,7 +210,7 @@ async function lookWhileHidden() {
 
 function take({ state, channels, sessions }) {
   const isFirst = app.state === null;
-  // Another process, which in a container has the same number: what was kept is of the one before.
+  // In a container, another process has the same number. The kept seconds are those of the earlier process.
   const isOther = !isFirst && (state.process.pid !== app.state.process.pid || state.process.uptime_ms < app.state.process.uptime_ms);
   if (isOther) histories.clear();
   Object.assign(app, { state, channels, sessions });
@@ -243,7 +243,7 @@ function redraw() {
   dispatchEvent(new Event("redraw"));
 }
 
-/** The theme that was chosen here; null if none was, or if the browser keeps nothing. */
+/** The theme that was chosen here; null if none was, or if the browser stores nothing. */
 function chosenTheme() {
   try {
     return localStorage.getItem("theme");
@@ -265,7 +265,7 @@ element("theme").addEventListener("click", () => {
   try {
     localStorage.setItem("theme", document.documentElement.className);
   } catch {
-    // It holds until the page is closed.
+    // The browser stores nothing, so the choice is lost when the page is closed.
   }
 });
 
@@ -274,7 +274,7 @@ addEventListener("hashchange", () => {
   if (app.state) show();
 });
 addEventListener("resize", redraw);
-// As a link it would change the hash of the address, which names the view.
+// Following the link would change the hash of the address, which names the view.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   root.focus();
@@ -291,10 +291,10 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** Shows one process, or all of those that this page is over; the server marks such a page. */
+/** Shows one process, or all processes of this page: the server marks a page that shows several. */
 async function begin() {
   const isOverSeveral = document.documentElement.hasAttribute("data-processes");
-  // Without an answer the stream tells, and tries again.
+  // If there is no answer, the stream shows this, and tries again.
   const all = isOverSeveral ? await processes().catch(() => []) : [];
   if (all.length) document.querySelector(".brand").after(chooser(all));
   if (!isOverSeveral || chosen) {
@@ -315,5 +315,5 @@ async function begin() {
 }
 begin();
 
-/** For tests, which compare what is shown with what the API says. */
+/** For tests, which compare the page with the API. */
 export { format, path };

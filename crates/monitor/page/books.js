@@ -42,7 +42,7 @@ function ladder(close) {
     element.update = (book) => {
       last = book;
       const isFresh = book.status === "fresh";
-      // It may become known later.
+      // The name may become known later.
       text(name, book.name);
       text(badge, isFresh ? "fresh" : `stale: ${format.words(book.status)}`);
       className(badge, isFresh ? "tag good" : "tag bad");

@@ -78,7 +78,7 @@ export function histogram(canvas, counts, labels, marks, hue) {
   const drawing = prepare(canvas);
   if (!drawing) return;
   const { context, width, height } = drawing;
-  // A row of text for each mark: they may be at one place.
+  // A row of text for each mark, because marks may be at the same place.
   const [bottom, top] = [height - 18, 6 + 11 * marks.length];
   const highest = Math.max(1, ...counts);
   const bar = width / counts.length;
@@ -116,7 +116,7 @@ export function histogram(canvas, counts, labels, marks, hue) {
   });
 }
 
-// Cividis: the same to those who see fewer colours, and rising in lightness.
+// The colour map Cividis: its lightness rises, and people with colour blindness can read it.
 const SCALE = [
   [0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115],
   [138, 134, 120], [165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56],
@@ -129,7 +129,7 @@ function heatColour(share) {
   return `rgb(${mix.join(" ")})`;
 }
 
-/** A column a second, the last of which is `last`, and a row a bucket. */
+/** A heat map: one column per second up to `last`, and one row per bucket. */
 export function heat(canvas, columns, labels, last) {
   canvas.values = columns;
   const drawing = prepare(canvas);
@@ -146,7 +146,7 @@ export function heat(canvas, columns, labels, last) {
   const tall = height / (high - low + 1);
   const wide = (width - left) / Math.max(60, columns.length);
   const highest = Math.max(1, ...columns.flat());
-  // Dark in both themes: more is brighter.
+  // The background is dark in both themes, because higher counts are brighter.
   context.fillStyle = colour("heat");
   context.fillRect(left, 0, width - left, height);
   canvas.at = (x, y) => {
@@ -190,7 +190,7 @@ export function depth(canvas, bids, offers) {
     const step = middle / Math.max(1, values.length);
     context.fillStyle = colour(hue);
     values.forEach((value, at) => {
-      // Below the words.
+      // Leaves room for the labels above.
       const tall = (value / highest) * (height - 16);
       const x = side < 0 ? middle - (at + 1) * step : middle + at * step;
       context.globalAlpha = 0.75;

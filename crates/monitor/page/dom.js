@@ -25,9 +25,9 @@ export function className(element, value) {
   if (element.className !== value) element.className = value;
 }
 
-/** Calls a function once the next frame is painted; in a page that is not shown, once it is. */
+/** Calls a function after the next frame is painted; if the page is hidden, after it is shown again. */
 export function afterPaint(then) {
-  // A task that a frame starts comes after its painting.
+  // A task that is queued in the callback of a frame runs after the frame is painted.
   requestAnimationFrame(() => setTimeout(then));
 }
 
@@ -36,8 +36,8 @@ const seen = new IntersectionObserver((entries) => {
 });
 
 /**
- * Gives an element the method `update(item, isNewSecond)`, which calls `change` with the same while the reader can see it, and at first.
- * Charts change once a second: `isNewSecond` is true too if the element was out of sight at the last one.
+ * Gives an element the method `update(item, isNewSecond)`, which calls `change(item, isNewSecond)` at first and while the element is in
+ * sight. Charts change once a second: `isNewSecond` is also true if a new second came while the element was out of sight.
  */
 export function updatedWhileSeen(element, change) {
   seen.observe(element);
@@ -52,7 +52,7 @@ export function updatedWhileSeen(element, change) {
 
 /**
  * Makes the children of `parent` those of `items`, in order: `make(item)` returns an element with a method `update(item, ...more)`;
- * elements of keys that are still there are kept.
+ * elements whose keys are still among the items are kept.
  */
 export function keyed(parent, items, key, make, ...more) {
   const known = (parent.known ??= new Map());
@@ -66,7 +66,7 @@ export function keyed(parent, items, key, make, ...more) {
       element = make(item);
       known.set(id, element);
     }
-    // In the page before its first update: a chart that is not there has no size to draw in.
+    // The element is inserted before its first update, because a chart outside the page has no size.
     if (element === at) at = at.nextElementSibling;
     else parent.insertBefore(element, at);
     element.update?.(item, ...more);

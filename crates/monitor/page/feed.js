@@ -168,7 +168,7 @@ function books() {
   return element;
 }
 
-/** What is shown of packets that cannot be linked. */
+/** Texts in place of links to packets that are not available. */
 const LINKLESS = { gone: "no longer kept", not_kept: "not kept" };
 
 const HOW = { snapshots: "snapshot", replay: "replay", updates: "updates", reset: "void: reset" };
@@ -340,7 +340,7 @@ function channel(app) {
       time.hidden = isUnnumbered;
       replacement.hidden = !state.is_replacement_waiting;
       figures.forEach((item) => item.update(state));
-      // A line has other counts once it is known whether its packets have numbers.
+      // The counts of a line depend on whether its packets have numbers, which becomes known later.
       keyed(lines, state.lines, (of) => `${of.feed}${of.line}${of.arbitration ? " arbitrated" : ""}`, line);
       state.lines.forEach((of, at) => lines.children[at].update(of, isNewSecond && history.seconds));
       const shownGaps = kept.shown(state.gaps);
@@ -359,7 +359,7 @@ function channel(app) {
   };
 }
 
-/** Loss of a line that is worth a look, in percent. */
+/** Loss of a line, in percent, above which a channel is marked. */
 const LOSS = 1;
 
 const isLosing = ({ status, lost_percent: lost }) => LEVELS[status] !== "good" || lost >= LOSS;

@@ -8,13 +8,13 @@ import { hour } from "./hour.js";
 import { cell, shown, summaryTable } from "./summary.js";
 import { keep, kept } from "./token.js";
 
-/** Name under which the token of administration is kept: each process of a page has its own. */
+/** Name under which the administration token is kept: each process of a page has its own token. */
 const ADMINISTRATION = process ? `admin-token/${process}` : "admin-token";
 
 const WORDS = { logged_on: "logged on", connected: "connected, not logged on", disconnected: "disconnected" };
 const LEVELS = { logged_on: "good", connected: "warn", disconnected: "bad" };
 
-/** The state of a session in words, and its level: outside its schedule, a session is as it should be in any state. */
+/** The state of a session in words, and its level: outside its schedule, no state of a session is a fault. */
 function standing({ enabled, state, in_schedule: isInSchedule }) {
   const words = enabled ? WORDS[state] : "disabled";
   if (isInSchedule === false) return [state === "disconnected" && enabled ? "outside its schedule" : `${words}, outside its schedule`, "idle"];
@@ -97,13 +97,13 @@ function eventRow({ at_ms, kind, text }) {
   return h("tr", {}, timeCell(at_ms), h("td", {}, h("span", { class: `tag ${EVENT_LEVELS[kind] ?? "warn"}` }, format.words(kind))), h("td", {}, text));
 }
 
-/** A SendingTime, which is in UTC, as a time of day like those of the events, with its date. */
+/** A SendingTime (UTC) as a time of day in the format of the events, with its date. */
 function sendingTime(time) {
   const ms = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)-(.*)$/, "$1-$2-$3T$4Z"));
   return Number.isNaN(ms) ? h("span", { class: "mono" }, time) : h("span", { class: "mono", title: format.date(ms) }, format.clock(ms));
 }
 
-/** What a session is called: several may have the same two parties. */
+/** The title of a session, with its qualifier because several sessions may have the same two parties. */
 const title = ({ sender_comp_id: sender, target_comp_id: target, qualifier }) => `${sender} → ${target}${qualifier ? ` ${qualifier}` : ""}`;
 
 /** A message as a line that opens into its fields. */
@@ -115,13 +115,13 @@ function messageItem({ time, direction, msg_type, name, seq_num, is_resent, fiel
     h("strong", {}, name || `MsgType ${msg_type}`), ` ${seq_num} `, is_resent && h("span", { class: "tag warn" }, "resent")), rows);
 }
 
-/** Asks whether to do something to a session, and does it. */
+/** Asks the user to confirm an action on a session, and requests it. */
 function confirm(session, [act, label, consequence]) {
   const error = h("p", { class: "error", role: "alert" });
   const token = h("input", { type: "password", autocomplete: "off", required: true });
   token.value = kept(ADMINISTRATION) ?? "";
   const [sender, target] = [session.next_sender, session.next_target].map((value) =>
-    // Beyond its greatest exact number, a browser would send another one.
+    // A browser rounds numbers above its greatest exact integer.
     h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) }));
   const field = (name, input) => h("label", { class: "field" }, name, input);
   const dialog = h("dialog", { "aria-label": `${label}: ${session.name}` },
@@ -207,10 +207,10 @@ function card(app, session) {
     keyed(events.body, session.events, ({ id }) => id, eventRow);
     noEvents.hidden = session.events.length > 0;
     events.hidden = session.events.length === 0;
-    // A list that moves on would take the message away that somebody reads or points at.
+    // The list does not change while the user reads a message or points at one.
     const isHeld = messages.matches(":hover, :focus-within") || messages.querySelector("details[open]") !== null;
     held.hidden = !isHeld;
-    // A resent message has its first number and another time.
+    // A resent message has its original number and another time.
     if (!isHeld) keyed(messages, session.messages, ({ time, direction, seq_num }) => time + direction + seq_num, messageItem);
     noMessages.hidden = session.messages.length > 0;
     for (const button of acts) {

@@ -1,6 +1,6 @@
 // Numbers and times as people read them. Counts are exact: every digit is shown.
 
-/** A number in digits, with separators. `Intl.NumberFormat` does the same, but the first one takes 10 to 30 ms of the page's start. */
+/** A number in digits, with separators. The first `Intl.NumberFormat`, which does the same, would delay the start of the page by 10 to 30 ms. */
 function written(number, digits) {
   const [whole, fraction] = number.toFixed(digits).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");

@@ -7,9 +7,9 @@ import * as format from "./format.js";
 
 /** Seconds in the chart: all that a process keeps. */
 const SHOWN = 3600;
-/** Each panel has a request of its own, so they ask seldom. */
+/** Time between the requests of a panel; it is long because each panel sends its own requests. */
 const EVERY_MS = 5000;
-/** Seconds that are asked for again, so that none is missed. */
+/** Seconds that are requested again, so that none is missed. */
 const OVERLAP = 10;
 
 /** True if the reader can see an element. */
@@ -19,8 +19,8 @@ function isSeen(element) {
 }
 
 /**
- * Follows the history that `query` names while `element` can be seen and `isWanted()`: `show(seconds)` gets the last hour after each
- * answer, and to draw it again; `fail(error)` gets what went wrong.
+ * Requests the history `query` repeatedly while `element` is in sight and `isWanted()` returns true. Calls `show(seconds)` with the last
+ * hour after each answer and to redraw it, and `fail(error)` with an error.
  */
 function follow(element, query, show, fail, isWanted = () => true) {
   let seconds = [];
@@ -59,8 +59,8 @@ function follow(element, query, show, fail, isWanted = () => true) {
 const lasted = (seconds) => format.span((seconds.length ? seconds.at(-1).t - seconds[0].t + 1 : 0) * 1000);
 
 /**
- * A panel over the history that `query` names. `member` names what the chart shows of a second, `value(second)` is that number, of
- * `unit`; the export is saved as `file`.
+ * A panel of the history `query`. The chart shows the member `member` of each second: `value(second)` returns its number, in units of
+ * `unit`. The export is saved as `file`.
  */
 export function hour(title, query, member, value, unit, file) {
   const canvas = h("canvas", { class: "spark", role: "img", "aria-label": title, "data-query": query });

@@ -1,14 +1,14 @@
-// Gaps or events of a channel: the stream has the newest ones, and this all that the process keeps, to show and to export.
+// All gaps or events of a channel that the process keeps, to show and to export; the stream has only the newest ones.
 
 import { download, get } from "./api.js";
 import { h, text } from "./dom.js";
 
 /** Most gaps, and most events, in a state. */
 const IN_STATE = 64;
-/** While all are shown, those that the stream does not have are requested this often. */
+/** While all kept gaps or events are shown, time between two requests of those that the stream does not have. */
 const EVERY_MS = 5000;
 
-/** Buttons to show and export all kept ones: `kind` is `gaps` or `events`. */
+/** Buttons to show and export all kept gaps or events: `kind` is `gaps` or `events`. */
 export function keptOnes(kind, channel) {
   const path = `/api/v1/${kind}?channel=${encodeURIComponent(channel)}`;
   const failure = h("p", { class: "error", role: "alert", hidden: true });
@@ -27,7 +27,7 @@ export function keptOnes(kind, channel) {
   const look = async () => {
     if (!isWhole || !failure.isConnected) return;
     await attempt(`No list of all ${kind}`, async () => { kept = (await get(path))[kind]; });
-    // One at a time, though the list may have been shown before.
+    // Only one timer, even if the list was hidden and shown again.
     clearTimeout(timer);
     timer = setTimeout(look, EVERY_MS);
   };
@@ -44,7 +44,7 @@ export function keptOnes(kind, channel) {
   return {
     tools: h("span", { class: "push tools" }, more, save("csv"), save("json")),
     failure,
-    /** Returns those to show: `newest`, which the stream has, and before them all that are kept if the user asked for them. */
+    /** Returns the items to show: `newest` from the stream and, if the user asked for all, the older ones that are kept. */
     shown(newest) {
       more.hidden = newest.length < IN_STATE;
       const oldest = newest.at(-1)?.id;

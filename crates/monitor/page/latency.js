@@ -26,7 +26,7 @@ export function latency(title, name, buckets, hue) {
   counted.title = "Not every packet or message is measured";
   const bars = h("canvas", { class: "histogram", role: "img" });
   const map = h("canvas", { class: "heat", role: "img" });
-  /** What the chart above tells; at the pointer, of the place under it. */
+  /** The text below each chart; it describes the place under the pointer, if there is one. */
   const read = { bars: h("p", { class: "quiet" }), map: h("p", { class: "quiet" }) };
   const captions = { bars: "Since the start of the process; heights are logarithmic", map: "" };
   const pointed = {};

@@ -14,7 +14,7 @@ const LINES_SHOWN = 500;
 /** The explained packet is below the list. */
 const isNarrow = matchMedia("(max-width: 900px)");
 
-/** What each of the first bytes is: classes by offset, from the lines of an explanation. */
+/** The meaning of each of the first bytes: classes by offset, from the lines of an explanation. */
 function colours(explanation, count) {
   const kinds = [];
   let at = 0;
@@ -137,7 +137,7 @@ export function explained(explanation) {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const CHUNK = 1 << 18;
 
-/** The digits of a file, in pieces between which the page goes on. */
+/** The hexadecimal digits of a file. The page stays responsive, because they are made in pieces. */
 async function hexOf(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const pieces = [];
@@ -148,7 +148,7 @@ async function hexOf(file) {
   return pieces.join("");
 }
 
-/** The form that explains what is pasted, dropped or chosen. `channel()` is the channel that is shown. */
+/** The form that explains a pasted, dropped or selected packet. `channel()` returns the channel that is shown. */
 function ownPacket(show, channel) {
   const field = (label, input) => h("label", { class: "field" }, label, input);
   const hex = h("textarea", { spellcheck: "false", placeholder: "c0 81 85 …" });

@@ -1,4 +1,4 @@
-// The processes that one page is over, and the view of all of them.
+// The processes of a page that shows several, and the view of all of them.
 
 import { process, processes } from "./api.js";
 import { className, h, keyed, labelled, table, text } from "./dom.js";
@@ -76,7 +76,7 @@ function row({ name }) {
     const sum = (member) => of.channels.reduce((sum, channel) => sum + channel[member], 0);
     const ofChannels = (cell, shown) => text(cell, of.channels.length ? shown() : "");
     ofChannels(rate, () => format.rate(sum("messages_per_second")));
-    // Of channels without sequence numbers, losses are not known.
+    // The losses of channels without sequence numbers are unknown.
     const unnumbered = of.channels.filter((channel) => channel.has_seq_nums === false);
     for (const [cell, member] of [[recent, "recent_gaps"], [gaps, "declared_gaps"]]) {
       ofChannels(cell, () => (unnumbered.length && unnumbered.length === of.channels.length ? "not numbered" : format.count(sum(member))));
@@ -110,7 +110,7 @@ function topicsCard() {
   const place = h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Topics of all processes" });
   const failure = h("p", { class: "error", role: "alert", hidden: true });
   const element = h("section", { class: "card", hidden: true }, h("h2", {}, "Topics of all processes"), failure, place);
-  // A process that does not answer keeps its column, with what it said last.
+  // A process that does not answer keeps its column, with its last topics.
   const known = new Map();
   let shown = "";
   let heads = [];
@@ -144,7 +144,7 @@ function topicsCard() {
       text(late, role === "publisher" ? `late joiners: ${format.count(count)}` : "");
     });
     const topics = [...new Set(columns.flatMap(({ name }) => known.get(name).topics.map((topic) => topic.name)))];
-    // A topic that no process has written yet says nothing.
+    // A topic without samples is left out.
     const isUsed = (topic) => columns.some(({ name }) => known.get(name).topics.some((of) => of.name === topic && of.samples > 0));
     if (!body) return;
     keyed(body, topics.filter(isUsed), (topic) => topic, (topic) => {
@@ -157,7 +157,7 @@ function topicsCard() {
   return element;
 }
 
-/** The topics of all processes that this page is over, kept up to date; nothing is shown if it is of one process alone. */
+/** The topics of all processes of this page, kept up to date; nothing if the page shows only one process. */
 export function topicsOfAll() {
   const element = topicsCard();
   const look = async () => {
@@ -165,7 +165,7 @@ export function topicsOfAll() {
     try {
       element.update(await processes());
     } catch (error) {
-      // The stream is of one process: it can be live while the list of all processes fails.
+      // The stream of the shown process can be live while the request for all processes fails, so the error is shown here.
       element.fail(error);
     }
     setTimeout(look, EVERY_MS);
@@ -174,7 +174,7 @@ export function topicsOfAll() {
   return element;
 }
 
-/** Shows all processes in `root`; `tell` hears whether they are heard of, and how many are not ready or have warnings. */
+/** Shows all processes in `root`. Calls `tell` with whether requests are answered, and how many processes are not ready or have warnings. */
 export function overview(root, tell) {
   const all = table(HEADS, { class: "processes reflow" });
   const topics = topicsCard();

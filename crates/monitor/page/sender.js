@@ -1,4 +1,4 @@
-// The card of a process that sends packets: its lines, and what befalls packets on purpose.
+// The card of a process that sends packets: its lines, and its injected faults.
 
 import { figure, h, keyed, text } from "./dom.js";
 import * as format from "./format.js";

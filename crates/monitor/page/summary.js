@@ -3,10 +3,10 @@
 import { className, h, keyed, labelled, table, text } from "./dom.js";
 import * as format from "./format.js";
 
-/** Most channels, and most sessions, that are shown whole without a table, and most cards that are open at once: as many as have details. */
+/** Most channels or sessions that are shown as cards without a table, and most cards that are open at once. The API sends details of this many. */
 export const FEW = 4;
 
-/** Those of `details` that are shown: all of few, and the open ones of many. */
+/** The shown ones of `details`: all if there are few channels or sessions, else the open ones. */
 export function shown(app, all, details) {
   if (all.length <= FEW) return details;
   const open = app.opened();
@@ -14,8 +14,8 @@ export function shown(app, all, details) {
 }
 
 /**
- * A table with the columns `heads`. `cells(item)` makes the cells of a row beside that of the name, with a method `update(item)`;
- * `isTroubled(item)` tells which rows "only troubled" leaves.
+ * A table with the columns `heads`. `cells()` makes the cells of a row except the name; they have a method `update(item)`.
+ * "Only troubled" shows the rows for which `isTroubled(item)` returns true.
  */
 export function summaryTable(app, noun, heads, cells, isTroubled) {
   const title = h("h2");

@@ -1,4 +1,4 @@
-// A time line of lost packets: those of each line alone, and gaps of both.
+// A time line of lost packets: the losses of each line, and the gaps, which are lost on both lines.
 
 import { colour, ofHistory, prepare } from "./charts.js";
 import { h } from "./dom.js";

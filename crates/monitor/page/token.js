@@ -1,12 +1,12 @@
-// The token of a monitor that has one: from the address or a dialog, kept for this tab.
+// The token of a monitor that requires one: from the address or a dialog, kept for this tab.
 
 import { h, text } from "./dom.js";
 
 /** Name under which the token of this monitor is kept. */
 const VIEWING = "token";
 
-// The token is in the fragment of the address (`#token=...`), which browsers do not send to servers. It ends with the address,
-// so it may have an & or a +. A % is written %25.
+// The token is in the fragment of the address (`#token=...`), which browsers do not send to servers. It extends to the end of the
+// address, so it may contain & and +. A % is written %25.
 function given() {
   const found = location.hash.match(/^#token=(.+)$/)?.[1];
   if (!found) return kept(VIEWING);
@@ -14,14 +14,14 @@ function given() {
   try {
     read = decodeURIComponent(found);
   } catch {
-    // A % that is no escape.
+    // The token contains a % without an escape sequence: it is used as it is.
   }
   keep(VIEWING, read);
   history.replaceState(null, "", location.pathname + location.search);
   return read;
 }
 
-/** The token that this tab keeps under a name; null if there is none, or if the browser keeps nothing. */
+/** The token that this tab keeps under a name; null if there is none, or if the browser stores nothing. */
 export function kept(name) {
   try {
     return sessionStorage.getItem(name);
@@ -35,21 +35,21 @@ export function keep(name, token) {
   try {
     sessionStorage.setItem(name, token);
   } catch {
-    // It holds until the page is closed.
+    // The browser stores nothing, so the token is lost when the page is closed.
   }
 }
 
 let token = given();
-/** The question that is open; all streams wait for the same answer. */
+/** The open dialog as a promise; all streams wait for the same answer. */
 let question;
 
-/** The token that requests show now. */
+/** The token that requests carry now. */
 export const current = () => token;
 
 /** Headers of a request, with the token if there is one. */
 export const headers = (more) => (token ? { ...more, Authorization: `Bearer ${token}` } : { ...more });
 
-/** Waits until there is another token than `refused`. The user may cancel the dialog and open it again by the button. */
+/** Waits for another token than `refused`. The user may cancel the dialog, and open it again with the button. */
 export function another(refused) {
   if (token !== refused) return Promise.resolve();
   question ??= new Promise((resolve) => {

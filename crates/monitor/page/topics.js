@@ -84,7 +84,7 @@ function busCard(bus) {
 export function topicsView(root) {
   const none = h("p", { class: "card empty" }, "This process has no topics.");
   const list = h("div", { class: "stack" });
-  // Beside the topics of this process, such as those of the other transport.
+  // The topics of all processes include those of the other transport.
   root.replaceChildren(none, list, topicsOfAll());
   return {
     update({ bus, process }) {

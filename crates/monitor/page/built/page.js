@@ -1169,7 +1169,7 @@ function keptOnes(kind, channel2) {
   return {
     tools: h("span", { class: "push tools" }, more, save("csv"), save("json")),
     failure,
-    /** Returns those to show: `newest`, which the stream has, and before them all that are kept if the user asked for them. */
+    /** Returns the items to show: `newest` from the stream and, if the user asked for all, the older ones that are kept. */
     shown(newest) {
       more.hidden = newest.length < IN_STATE;
       const oldest = newest.at(-1)?.id;
@@ -1979,7 +1979,7 @@ function confirm(session, [act, label, consequence]) {
   const token2 = h("input", { type: "password", autocomplete: "off", required: true });
   token2.value = kept(ADMINISTRATION) ?? "";
   const [sender, target] = [session.next_sender, session.next_target].map((value) => (
-    // Beyond its greatest exact number, a browser would send another one.
+    // A browser rounds numbers above its greatest exact integer.
     h("input", { type: "number", min: "1", max: String(Number.MAX_SAFE_INTEGER), step: "1", required: true, value: String(value) })
   ));
   const field = (name, input) => h("label", { class: "field" }, name, input);
@@ -2475,9 +2475,9 @@ var histories = /* @__PURE__ */ new Map();
 var OPENED = { feed: "channel", fix: "session" };
 var named = () => location.hash.slice(1).split("/").map(decoded).slice(1).filter(Boolean);
 var app = {
-  /** The state; of many channels or sessions, with the open ones alone. */
+  /** The state; if there are many channels or sessions, with only the open ones. */
   state: null,
-  /** All channels and all sessions in short. */
+  /** Summaries of all channels and all sessions. */
   channels: [],
   sessions: [],
   opened: named,
