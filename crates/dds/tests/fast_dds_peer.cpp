@@ -120,7 +120,7 @@ struct BookLevel {
   }
 };
 
-// The members common to Book and BookTop: the key and the ones after it.
+// The members that Book and BookTop have in common: the key and those after it.
 struct BookHead {
   std::string source, channel, instrument, kind;
   uint64_t seq_num = 0, sending_time = 0, received_ns = 0;

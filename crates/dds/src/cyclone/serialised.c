@@ -71,7 +71,7 @@ void tickwire_lend (const struct ddsi_serdata *sample, const void **bytes, size_
 {
   ddsrt_iovec_t part;
   const uint32_t length = ddsi_serdata_size (sample);
-  /* This returns the reference that the caller already holds. */
+  /* ddsi_serdata_to_ser_ref took a reference, which is returned here: the caller already holds one. */
   ddsi_serdata_to_ser_unref (ddsi_serdata_to_ser_ref (sample, 0, length, &part), &part);
   *bytes = part.iov_base;
   *size = part.iov_len;
