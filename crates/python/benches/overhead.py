@@ -2,13 +2,13 @@
 
     python benches/overhead.py --capture FILE --templates FILE --framing NAME [--template NAME]
 
-Both works open the capture, decode all messages and keep the rows of the same template, with strings as views:
+Both tasks open the capture, decode all messages and keep the rows of the same template, with strings as views:
 
 - ``Rust``: `Batches.collect(views=True)`, one call of the Rust module, which releases the GIL and keeps all batches
 - ``to_polars``: the same batches as a data frame of polars
 
 Each measurement is a process of its own, so that both pay for the memory that they use first; ``--calls`` measures
-later calls of a process too. Works alternate. The last line is the ratio of the medians.
+later calls of a process too. The tasks alternate. The last line is the ratio of the medians.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks an installed module without any other package: `python installed.py [without-net]`.
 
-Wheels and source distributions are tried by it, where pytest is not.
+It tests wheels and source distributions where pytest is not installed.
 """
 
 import importlib.metadata
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
     files = importlib.metadata.files("tickwire") or []
     licences = {file.name for file in files if file.name.startswith("LICENSE")}
     wanted = {"LICENSE-APACHE", "LICENSE-MIT"}
-    # Wheels that are passed on have those of all that is built in.
+    # Wheels for distribution also have the licences of all libraries that are built in.
     wanted |= {"LICENSE-THIRD-PARTY"} if "licences" in arguments else set()
     assert wanted <= licences, licences
     print(f"tickwire {importlib.metadata.version('tickwire')} works as installed")

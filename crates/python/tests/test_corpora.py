@@ -41,7 +41,8 @@ def corpus(name: str) -> Path:
 
 
 def on_error(name: str) -> Literal["raise", "keep"]:
-    """CQG's capture has two sessions. Its expected values are those of a decoder that goes on with the dictionaries of the first."""
+    """CQG's capture has two sessions. Its expected values are those of a decoder that does not reset dictionaries
+    between them."""
     return "keep" if name.startswith("cqg_2024/") else "raise"
 
 
@@ -157,7 +158,7 @@ def command() -> str:
 
 @pytest.mark.parametrize(
     ("name", "framing", "floats"),
-    # Fixed exponents and others as floating-point numbers: one capture each.
+    # As floating-point numbers: one capture with fixed exponents, and one with other exponents.
     [*[(*capture, False) for capture in CAPTURES], (*CAPTURES[3], True), (*CAPTURES[4], True)],
 )
 def test_exported_files_are_as_expected(tmp_path: Path, name: str, framing: str, floats: bool) -> None:
@@ -167,7 +168,7 @@ def test_exported_files_are_as_expected(tmp_path: Path, name: str, framing: str,
     run = subprocess.run([*export, "-o", str(tmp_path / "out")], check=False, capture_output=True, text=True)
     expected = rows_of(name)
     tables = {*expected}
-    # The second session of this capture is a row of errors, and all messages are rows nonetheless.
+    # The start of the second session in this capture is a row of errors; all messages are rows nevertheless.
     if on_error(name) == "keep":
         assert run.returncode == 1
         assert "went back from 966 to 1 in packet 8" in run.stderr

@@ -335,7 +335,7 @@ def test_nothing_is_lost_when_the_acceptor_is_killed(tmp_path: Path) -> None:
                     eventually(lambda: not session.is_logged_on)
                     process = server()
             client.wait(200)
-            # Each report once, except those whose arrival the killed process had not recorded.
+            # A report arrives twice only if the killed process had not recorded the order that it answered.
             ids = [report.ClOrdID for report in client.reports if report.PossResend is not True]
             assert sorted(set(ids)) == sorted(f"o{number}" for number in range(200))
             numbers = [report.MsgSeqNum for report in client.reports]

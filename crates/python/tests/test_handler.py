@@ -245,7 +245,7 @@ def test_asyncio_over_sockets_has_books_trades_gaps_and_ends_by_close(tmp_path: 
         with live(tmp_path, port).events() as events:
             taking = asyncio.create_task(take(events, seen))
             await asyncio.sleep(0.1)
-            # Number 4 arrives on no line: a gap after the later ones have waited long enough.
+            # Number 4 arrives on no line. It is a gap when the later packets have waited long enough.
             for bytes_ in [*PACKETS[:3], PACKETS[4]]:
                 sender.send([bytes_])
                 await asyncio.sleep(0)

@@ -91,7 +91,7 @@ def test_what_does_not_decode_is_told(tmp_path: pathlib.Path) -> None:
     opra.simulate(whole, 500, seed=3)
     data = bytearray(whole.read_bytes())
     length = int.from_bytes(data[:4], "big")
-    # The end byte of the first packet.
+    # Overwrites the end byte of the first packet.
     data[3 + length] = 0x7F
     broken.write_bytes(data)
     capture = opra.open(broken)

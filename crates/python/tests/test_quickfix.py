@@ -107,7 +107,7 @@ class Executor(fix.Application):
 
 
 class Client(fix.Application):
-    """Keeps what it gets."""
+    """Keeps the messages of all callbacks."""
 
     def __init__(self) -> None:
         self.messages: list[fix.Message] = []
@@ -244,7 +244,7 @@ def test_the_executor_fills_orders(sessions: Sessions, tmp_path: Path) -> None:
     age = datetime.datetime.now(datetime.timezone.utc) - report.getHeader().getField(sending_time).getValue()
     assert datetime.timedelta(seconds=-1) < age < datetime.timedelta(seconds=60)
     assert report.getField(11) == "o1" and not report.isSetField(fix.Text())
-    # Its text is that of the wire: BodyLength and CheckSum are right.
+    # The text of the report is that of the wire: BodyLength and CheckSum are right.
     assert report.toString().endswith(f"\x0110={report.getTrailer().getField(10)}\x01")
     assert fix.Message(report.toString()).toString() == report.toString()
     assert (tmp_path / "client-store").is_dir() and (tmp_path / "client-log").is_dir()
@@ -252,11 +252,11 @@ def test_the_executor_fills_orders(sessions: Sessions, tmp_path: Path) -> None:
 
 def test_messages_are_rejected_and_withheld(sessions: Sessions, caplog: pytest.LogCaptureFixture) -> None:
     client, session, _ = sessions
-    # OrdType is wrong: a Reject that names it.
+    # OrdType is wrong, so the answer is a Reject that names this field.
     fix.Session.sendToTarget(order("o1", ord_type=fix.OrdType_STOP), session)
     eventually(lambda: client.admin[-1].getHeader().getField(35) == fix.MsgType_Reject)
     assert (client.admin[-1].getField(373), client.admin[-1].getField(371)) == ("5", "40")
-    # A field is missing, then the message is none that the executor knows: Business Message Rejects.
+    # Business Message Rejects answer a message without a field, and one of a type that the executor lacks.
     missing = order("o2")
     missing.removeField(fix.Price())
     fix.Session.sendToTarget(missing, session)
@@ -421,7 +421,7 @@ def test_a_message_is_not_sent_if_a_callback_cannot_change_it(
     with caplog.at_level(logging.ERROR, "tickwire.fix"):
         fix.Session.sendToTarget(order("o1"), session)
         eventually(lambda: "withholds" in caplog.text)
-    # A field that is there may be set to the same value.
+    # A field that the message has may be set to the same value.
     client.change = lambda message: (message.setField(44, "10.50"), message.setField(fix.Text("added")))
     fix.Session.sendToTarget(order("o2"), session)
     eventually(lambda: len(client.messages) == 1)

@@ -14,7 +14,7 @@ import pytest
 import tickwire
 from tickwire import fix, opra
 
-# Number of errors in each file: they are counted while it is read.
+# Number of errors in each file.
 COUNT = 1_000_000
 
 

@@ -242,7 +242,7 @@ def test_what_cannot_be_read_is_named(
         reader.load(str(tmp_path)).collect()
     with pytest.raises(PySparkException, match="No such file"):
         reader.load(str(tmp_path / "none")).collect()
-    # An index of another capture, and a truncated one, are rebuilt.
+    # An index of another capture is rebuilt, and so is a truncated index.
     path = tmp_path / "a.pcap"
     shutil.copy(day.capture, path)
     index = tmp_path / "a.pcap.tickwire-index"
@@ -280,7 +280,7 @@ def test_offsets_of_a_stream_are_the_captures_that_are_done_and_there(
 ) -> None:
     for name in ("a.pcap", "b.pcap", "c.pcap"):
         appear(day, tmp_path, name)
-    # Each reader is that of a restarted stream: it knows the start alone.
+    # Each reader stands for a restarted stream: it knows only the start offset.
     done = {"files": ["a.pcap", "c.pcap"]}
     assert stream_reader(day, tmp_path).latestOffset(done, None) == {"files": ["a.pcap", "b.pcap", "c.pcap"]}
     appear(day, tmp_path, "d.pcap")
@@ -290,7 +290,7 @@ def test_offsets_of_a_stream_are_the_captures_that_are_done_and_there(
     assert end == {"files": ["a.pcap", "b.pcap", "c.pcap"]}
     paths = {part.value.path for part in stream_reader(day, tmp_path, max_files="1").partitions(done, end)}
     assert paths == {str(tmp_path / "b.pcap")}
-    # A capture that was moved away leaves the offset with the next batch.
+    # A capture that was moved away is removed from the offset by the next batch.
     (tmp_path / "a.pcap").unlink()
     assert limited.latestOffset(end, None) == {"files": ["b.pcap", "c.pcap", "d.pcap"]}
     (tmp_path / "d.pcap").unlink()
@@ -300,8 +300,8 @@ def test_offsets_of_a_stream_are_the_captures_that_are_done_and_there(
 
 
 def test_a_stream_whose_start_is_unknown_is_not_limited(day: tickwire.simulate.Day, tmp_path: Path) -> None:
-    """Before 4.2 Spark does not pass the start: an offset with some captures would read those again that were done
-    before a restart."""
+    """Spark before 4.2 does not pass the start offset: if an offset had only some captures, captures that were
+    processed before a restart would be read again."""
     for name in ("a.pcap", "b.pcap"):
         appear(day, tmp_path, name)
     with pytest.raises(tickwire.TickwireError, match="max_files needs pyspark 4.2"):

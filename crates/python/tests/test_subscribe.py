@@ -173,7 +173,7 @@ def test_waiting_spins_as_long_as_it_was_told_to(directory: Path) -> None:
                 assert next(quotes).SequenceNumber == number
             publisher.finish()
             assert list(quotes) == [] and quotes.lost == 0
-    # Others may use the CPUs too, so the shares are compared with each other.
+    # Other processes may also use the CPUs, so the shares are compared with each other.
     blocked, spun = cpu_share(False, directory), cpu_share(True, directory)
     assert blocked < 0.1 and spun > 3 * blocked, f"{blocked} {spun}"
     assert cpu_share(1e-4, directory) < spun / 2
@@ -194,7 +194,7 @@ def test_auto_moves_to_shared_memory_while_no_publisher_has_come(directory: Path
     publisher = tickwire.Publisher(["Quote"], directory=directory)
     publisher.publish("Quote", SequenceNumber=1)
     until = time.monotonic() + 10
-    # Written before the subscriber found the publisher: the last value.
+    # This sample was written before the subscriber found the publisher, so it is a last value.
     while (quote := quotes.poll(0.1)) is None:
         assert time.monotonic() < until
     assert (quote.SequenceNumber, quote.is_last_value) == (1, True)

@@ -9,7 +9,7 @@ import pytest
 import tickwire
 from tickwire import fix, opra, simulate
 
-# Times the main thread must run meanwhile; with the GIL held it would run once or twice.
+# How often the main thread must run meanwhile; with the GIL held it would run once or twice.
 TICKS_MIN = 8
 
 

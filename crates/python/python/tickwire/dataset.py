@@ -232,10 +232,10 @@ def _fields(columns: Sequence[str], all_columns: Sequence[str]) -> list[str] | N
     entries."""
     of_messages = all_columns[len(_PLACE) :]
     if any("#" in column or _is_named_like_a_part(column, of_messages) for column in of_messages):
-        # Names with a number appended are not in the template, and some field names have the suffix of a
-        # part.
+        # The fields are not known: a column name with an appended number is not in the template, and a
+        # field name can have the suffix of a part.
         return None
-    # If the sequence has fields, selecting X for X.length would select them all.
+    # If sequence X has fields, selecting X for X.length would select all of them.
     sequences = [column.removesuffix(".length") for column in of_messages if column.endswith(".length")]
     inside = [path for path in sequences if any(other.startswith(path + "/") for other in of_messages)]
     leaves = [

@@ -374,7 +374,7 @@ class FieldMap:
             self._added[tag] = text
         known = self._values.get(tag)
         if isinstance(known, list):
-            # A NumInGroup after its entries: the entries stay, and say the count.
+            # A NumInGroup that is set after its entries must be their number; the entries are kept.
             if text != str(len(known)):
                 raise ValueError(f"field {tag} says {text}, and the group has {len(known)} entries")
             return
@@ -948,7 +948,7 @@ class _Adapter(_fix.Application):
         try:
             return self._leaving(message, session, self._application.toApp)
         except NotImplementedError as error:
-            # The message is not what the application wants to send.
+            # Not sent, because it lacks the changes that the application wanted to make.
             _LOG.error("toApp raised %r", error, exc_info=error)
             raise DoNotSend from error
 
@@ -1215,7 +1215,7 @@ _BASES = {
     "TagNum": IntField,
     "UtcTimestamp": UtcTimeStampField,
 }
-# Replacements of QuickFIX's names that are missing here.
+# Replacements for names of QuickFIX that this module lacks.
 _INSTEAD = {
     "CompositeLogFactory": "FileLogFactory or ScreenLogFactory",
     "DataDictionary": "tickwire.fix.Dictionary, or the key DataDictionary in the settings",

@@ -81,7 +81,7 @@ _FILE = "file"
 _TIME = "time"
 # Numbers that fit 63 bits in any capture.
 _COUNTS = ("pkt", "off", "file_offset")
-# pyspark 4.2 demands the zone of timestamps. Before, it is UTC by default.
+# pyspark 4.2 requires the time zone of timestamps. In earlier versions it is UTC by default.
 _ZONE: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
 )
