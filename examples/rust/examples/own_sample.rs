@@ -25,7 +25,7 @@ impl Sample for Spread {
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Usually a process of its own.
+/// Publishes samples; usually this is a separate process.
 fn publish(config: ShmConfig) -> Result<(), tickwire_shm_transport::Error> {
     let sets = [TopicSet::of::<Spread>()];
     let place = ShmParticipant::join(config);

@@ -35,7 +35,7 @@ fn the_code_map_says_what_the_manifests_say() {
     let crates_directory = root().join("crates");
     let mut manifests = vec![crates_directory.join("fast-codegen/check/Cargo.toml")];
     for entry in fs::read_dir(&crates_directory).expect("a directory") {
-        // A workspace of its own.
+        // The Python module is a separate workspace.
         let path = entry.expect("an entry").path();
         if !path.ends_with("python") && path.join("Cargo.toml").exists() {
             manifests.push(path.join("Cargo.toml"));
