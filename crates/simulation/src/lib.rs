@@ -7,9 +7,9 @@
 //!
 //! 1. A fresh book equals the exchange's book after the last message delivered.
 //! 2. Every message is delivered at most once, in order.
-//! 3. A packet that arrived in time is delivered; the rest is reported as a gap. In time means:
-//!    within the hold time, and before a packet that is further ahead than the handler holds
-//!    packets.
+//! 3. A packet that arrived in time is delivered; any other packet is reported as a gap. "In time"
+//!    means within the hold time, and before a packet that is ahead by more packets than the handler
+//!    holds.
 //! 4. Trades, statistics and statuses of delivered messages are reported once, with their values.
 //! 5. A replayed packet was lost before, and is replayed once, with its content.
 //! 6. After the faults have ended and a round of snapshots has arrived, every book is fresh.
@@ -32,8 +32,8 @@
 //!   were ever compared.
 //! - A lost reset to numbers ahead of, or near, the last ones.
 //! - A silence across a reset of more numbers than a handler looks ahead.
-//! - The loss of a change to books that RptSeq does not count (an empty book of the channel): it
-//!   arrives on every line.
+//! - The loss of a change to books that RptSeq does not count (an empty book of the channel): such a
+//!   change arrives on every line.
 //!
 //! While line B carries another channel in the middle of the day, line A loses nothing, there are
 //! no resets, packets are numbered, and numbers do not go back. Packets of line A with numbers that
