@@ -1,7 +1,7 @@
 //! Typed market-data samples over OMG DDS.
 //!
 //! A program opens a [`Domain`], joins it with a participant, and creates a [`Writer`] or [`Reader`] for each
-//! topic. The middleware is Eclipse Cyclone DDS, linked statically. It speaks DDSI-RTPS, so subscribers of
+//! topic. The middleware is Eclipse Cyclone DDS, linked statically, which speaks DDSI-RTPS: subscribers of
 //! other vendors that compile the IDL files in `idl/` receive the same values. Other code uses the traits of
 //! `tickwire-distribution`, which this crate implements; only one module calls Cyclone.
 //!
