@@ -30,7 +30,7 @@ fn main() {
 
     let source = patched_source().unwrap_or_else(|error| panic!("source of Cyclone DDS: {error}"));
     let mut build = cmake::Config::new(source);
-    // Optimised in debug builds too: the latency of an unoptimised middleware says nothing.
+    // Optimised in debug builds too: the latency of an unoptimised middleware would be meaningless.
     build.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib");
     // Leave out libraries that happen to be installed on the build machine, and link-time optimisation, because only
     // the same compiler can link its objects.
