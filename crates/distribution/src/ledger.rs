@@ -525,7 +525,7 @@ impl Ledger {
             Known::LastValues => true,
             // The missing samples may be from before the match, of writers that have written nothing since.
             Known::None => tail == 0,
-            // As above; besides, samples before the first received one may be lost.
+            // Besides the above, samples before the first received one may be lost.
             Known::BestEffort | Known::Conflated => tail == 0 && !account.is_met_late,
         };
         is_certain.then_some(account.holes + tail)
@@ -572,11 +572,11 @@ impl Ledger {
         self.has_ended_done || self.publishers.iter().any(Publisher::ends_our_feed)
     }
 
-    /// Makes room for a publisher by adding one that has ended to the sum. Takes the first that
-    /// announced its end, is gone and is complete; a later sample of it would be taken for one of
-    /// another publisher. If there is none, takes one without an announced end, although it may
-    /// come back (its lease may have lapsed). Does nothing once publishers share an entry, because
-    /// it is unknown which of them the entry counts.
+    /// Makes room for a publisher: adds the counters of one that has ended to the sum, and removes
+    /// it. Takes the first publisher that announced its end, is gone and is complete; later samples
+    /// of it would be taken for those of another publisher. If there is none, takes one without an
+    /// announced end, although it may send again (its lease may have lapsed). Does nothing once
+    /// publishers share an entry, because it is unknown which of them the entry counts.
     fn make_room(&mut self) {
         if self.publishers.iter().any(|publisher| publisher.received.is_partly_followed) {
             return;
