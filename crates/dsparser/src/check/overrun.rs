@@ -12,7 +12,8 @@ pub(super) enum Use {
     Match,
     /// It is tried; if it does not match, the run continues.
     Tried,
-    /// As `Tried`, and a match that does not reach the end of the input is rejected too.
+    /// It is tried as `Tried`; in addition, a match that does not reach the end of the input is
+    /// rejected.
     TriedLast,
 }
 
