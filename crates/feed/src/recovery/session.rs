@@ -110,8 +110,8 @@ impl Sessions {
     /// proves it.
     pub(super) fn is_current(&self, snapshot: &Snapshot<'_>, now_ns: u64, skew_ns: u64) -> bool {
         let Some(ended) = self.ended else { return true };
-        // If the lines continue with earlier times than the reset, the time of the reset proves
-        // nothing.
+        // If messages with earlier times than the reset arrived after it, the reset's time cannot
+        // separate the sessions.
         let reset = ended.sending_time.filter(|reset| self.sent.is_none_or(|sent| sent >= *reset));
         if let (Some(sent), Some(reset)) = (snapshot.sending_time, reset)
             && sent != reset

@@ -18,7 +18,7 @@ type Packets = Vec<Vec<u8>>;
 enum Truth {
     /// The framing of the capture, with a preamble of this many bytes.
     Preamble(usize),
-    /// The same, with these reset policies.
+    /// The framing of the capture, with a preamble of this many bytes and these reset policies.
     Reset(usize, &'static [&'static str]),
     /// No result is possible.
     Nothing,

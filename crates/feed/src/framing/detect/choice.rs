@@ -14,8 +14,8 @@ const SIFTED_FIT_MIN: f64 = 0.3;
 const FIT_MIN: f64 = 0.6;
 /// Difference of that fraction below which two candidates count as equal.
 const FIT_EQUAL: f64 = 0.05;
-/// Fraction of messages with reproduced bytes that speaks for a reset policy, and the difference
-/// that speaks against another.
+/// Least fraction of messages with the same bytes after encoding for a correct reset policy, and
+/// the difference of this fraction above which another policy is wrong.
 const SAME_MIN: f64 = 0.6;
 const SAME_DIFFERENCE: f64 = 0.25;
 /// One message in this many may differ in its bytes between policies that count as equal.

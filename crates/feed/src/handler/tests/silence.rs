@@ -34,7 +34,7 @@ fn a_channel_on_which_nothing_comes_is_silent_until_a_packet_is_delivered() {
     assert_eq!(best_bid(&handler), Err(StaleReason::Silence));
     handler.handle_packet(5_010, A, &framed(2, &bid(3, 52)), &mut sink);
     assert_eq!((best_bid(&handler), sink.0.last()), (Ok(53), Some(&(false, 5_010))));
-    // Nor does a line that sends nothing new.
+    // A line that sends nothing new does not end it either.
     handler.handle_packet(5_400, B, &framed(2, &bid(3, 52)), &mut sink);
     assert_eq!(handler.poll_timeout(), Some(6_010));
     handler.handle_timeout(6_010, &mut sink);
@@ -92,7 +92,7 @@ fn lines_that_only_repeat_old_packets_are_out_of_sequence_and_not_silent() {
             expected = vec![("silent", true), expected[0], ("silent", false)];
         }
         assert_eq!(sink.0, expected);
-        // Then nothing arrives, until the numbers continue.
+        // After that, nothing arrives for a while, and then the numbers continue.
         let now_ns = send(&mut handler, &mut sink, &[], 0, 40);
         assert_eq!((sink.0.pop(), handler.poll_timeout()), (Some(("silent", true)), None));
         assert_eq!(sink.0, expected, "{now_ns}");

@@ -117,7 +117,7 @@ fn a_snapshot_from_before_a_channel_was_emptied_is_not_used() {
     let old = Snapshot { instrument: id, ..whole(13, 100, &levels) };
     assert_eq!(recovery.handle_snapshot(0, &old), SnapshotOutcome::NotNeeded);
     assert_eq!(is_empty(&recovery, id), Ok(true));
-    // Nor if the book is stale, or the instrument was unknown.
+    // The snapshot is not used either if the book is stale or the instrument was unknown.
     recovery.handle_gap(Gap { first: 15, count: 1 });
     recovery.handle_update(&Update { instrument: id, ..change(16, 105, 1) });
     recovery.handle_progress(17);

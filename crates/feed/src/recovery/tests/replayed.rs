@@ -276,7 +276,7 @@ fn lost_updates_from_before_a_clear_do_not_change_the_emptied_book() {
     }
 }
 
-/// As above, if the entry that empties the book is an update of its own.
+/// As the test above, but the entry that empties the book is a separate update.
 #[test]
 fn lost_updates_from_before_an_empty_book_are_old() {
     let empty = |rpt_seq| Update { change: BookUpdate::Clear, ..change(12, rpt_seq, 0) };
