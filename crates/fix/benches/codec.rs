@@ -13,8 +13,8 @@ use tickwire_fix::{
     Validator, Writer,
 };
 
-/// A message of this project with groups and text, used beside the shared ones or, if they are
-/// missing, instead.
+/// A message of this project with groups and text: measured beside the shared messages, or alone if
+/// these are missing.
 const OWN: &str = "35=X|49=EXCH|56=CLIENT|34=12345|52=20240307-09:30:00.123456|262=req-1|268=2|\
     279=0|269=0|278=a1|55=ABCD|270=101.25|271=300|346=4|279=1|269=1|278=b7|55=ABCD|270=101.5|271=50|";
 

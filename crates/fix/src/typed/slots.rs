@@ -327,7 +327,8 @@ pub(super) fn timestamp(text: &[u8]) -> Option<Words> {
     Some((word | timestamp_precision(text), picos))
 }
 
-/// As `timestamp`, for timestamps that are mostly in the same minute as the one before.
+/// Does the same as `timestamp`, faster if most timestamps are in the same minute as the previous
+/// one.
 #[inline(always)]
 pub(super) fn timestamp_near(minute: &mut Minute, text: &[u8]) -> Option<Words> {
     let (word, picos) = minute.read(text)?;

@@ -1,4 +1,4 @@
-//! Timestamps that are mostly in the same minute as the one before.
+//! Parsing of timestamps, faster if they are in the same minute as the previous one.
 
 use super::LocalMktDate;
 use super::moment::Moment;
