@@ -210,7 +210,7 @@ async fn what_the_store_does_not_take_is_not_acknowledged() {
     let (sent, end, _) = tokio::join!(sending, running, run(&mut acceptor, far));
     assert!(matches!(sent, Err(SendError::Store(_))), "{sent:?}");
     let TaskEnd::Session(why @ DisconnectReason::Store(_)) = end else { panic!("{end:?}") };
-    // Its last commit fails too.
+    // The last commit of the task also fails.
     let text = full("commit").to_string();
     let expected =
         [SessionEvent::LoggedOn, SessionEvent::Disconnect(why), SessionEvent::StoreFailed { text }];
