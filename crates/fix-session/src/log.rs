@@ -69,7 +69,7 @@ fn escape(message: &[u8], log: &mut Vec<u8>) {
     log.extend_from_slice(rest);
 }
 
-/// Undoes `escape`; a backslash before anything else stands for itself.
+/// Undoes `escape`; a backslash before any other byte is kept.
 fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'\\') {
         return Cow::Borrowed(text);

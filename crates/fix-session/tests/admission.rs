@@ -230,7 +230,7 @@ fn a_logon_that_the_application_has_accepted_before_is_not_asked_about_again() {
     talk.session.handle_authenticated(NOW);
     assert_eq!(talk.say(4, "A", LOGON), ["35=A|98=0|108=30"]);
     assert!(talk.session.is_logged_on());
-    // The next connection is judged anew.
+    // The next connection is checked again.
     talk.session.handle_disconnected(NOW);
     talk.session.handle_connected(NOW);
     assert_eq!(talk.say(5, "A", LOGON), ["35=5|58=asked twice"]);
