@@ -78,7 +78,7 @@ struct SessionTotals {
     rejected: u64,
 }
 
-/// Returns the growth of a counter. One that is lower than before has begun anew.
+/// Returns the growth of a counter. A counter that is lower than before was restarted at 0.
 pub(crate) const fn grown(before: u64, now: u64) -> u64 {
     if now < before { now } else { now - before }
 }

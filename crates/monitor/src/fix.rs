@@ -29,7 +29,7 @@ fn unopened(session: &Value) -> String {
     format!("{name}: not opened: {}", session["text"].as_str().unwrap_or_default())
 }
 
-/// Returns true if the schedule of a session is open. A panel that knows no schedules has sessions that are always open.
+/// Returns true if the schedule of a session is open, or if the panel has no schedules.
 pub(crate) fn is_in_schedule(session: &Value) -> bool {
     session["in_schedule"] != false
 }

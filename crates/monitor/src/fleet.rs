@@ -301,7 +301,7 @@ async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration:
     }
     if let Some(token) = authorization {
         sent.headers_mut().insert(header::AUTHORIZATION, token.clone());
-        // The process keeps the address of whoever changes a session.
+        // The process logs the address of the client that changes a session.
         if let Some(HttpPeer(peer)) = parts.extensions.get()
             && let Ok(peer) = HeaderValue::from_str(&peer.to_string())
         {
@@ -326,7 +326,7 @@ async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration:
             }
             response
         }
-        // Whoever has no token of the page does not learn where the process is.
+        // A client without the token of the page must not learn the address of the process.
         Err(_) if is_administration => {
             refused(StatusCode::BAD_GATEWAY, format!("{name} does not answer"))
         }

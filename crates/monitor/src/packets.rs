@@ -223,7 +223,8 @@ impl Packets {
             (Source::Incremental(_), Source::Incremental(_)) => {
                 kept.place.epoch == next.place.epoch
             }
-            // Each line is decoded by itself as it arrives, and its numbers begin anew with each cycle.
+            // Each line is decoded separately as it arrives, and its numbers restart with each
+            // cycle.
             (kept_of, next_of) => {
                 kept_of == next_of && kept.place.arrival + 1 == next.place.arrival
             }

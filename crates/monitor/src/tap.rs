@@ -20,7 +20,8 @@ use crate::wishes::{LookedBook, Wishes};
 pub const PUBLISH_NS: u64 = 100_000_000;
 /// Most packets handed over around a gap or a fault.
 const AROUND: usize = 8;
-/// Most gaps and faults between two publications around which several packets are handed over; of further ones only one.
+/// Most gaps and faults between two publications around which several packets are handed over.
+/// Around further ones, only one packet is.
 const TOLD_MAX: u32 = 4;
 /// Most other events handed over between two publications.
 const EVENTS_MAX: u32 = 64;
@@ -149,7 +150,8 @@ impl Tap {
                 self.copy(&kept, HandOverReason::Gap { first: gap.first });
             }
         } else {
-            // The monitor does not learn which numbers are lost, so nothing from before may explain later packets.
+            // The monitor does not learn which numbers are lost, so earlier packets must not be
+            // used to explain later ones.
             self.recent.begin_epoch();
         }
     }

@@ -32,8 +32,8 @@ use tickwire_telemetry::metrics::{Distribution, Metrics};
 const CLIENTS: usize = 50;
 /// Clients that read nothing until the feed has ended.
 const SLOW_CLIENTS: usize = 10;
-/// Instruments of the feed, and how many of them it has named before clients come. Some are traded so seldom that it takes long until all
-/// are named.
+/// Instruments of the feed, and how many of them it has named before clients connect. Some are
+/// traded so rarely that it takes long until all are named.
 const SECURITIES: u32 = 6_000;
 const INSTRUMENTS: usize = 5_000;
 const MESSAGES_PER_PACKET: usize = 5;

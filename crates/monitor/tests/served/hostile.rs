@@ -126,7 +126,7 @@ fn a_token_is_not_guessed_or_left_out() {
     assert_eq!(get(address, &format!("/api/v1/state?token={right}")).status, 401);
     let header = format!("Authorization: Bearer {right}\r\n");
     assert_eq!(get_with(address, "/api/v1/state", &header).status, 200);
-    // The page's files reveal nothing, and through them a browser learns to ask for the token.
+    // The page's files contain no data, and a browser needs them to ask for the token.
     let page = get(address, "/");
     assert_eq!((page.status, page.body.contains("uptime_ms")), (200, false));
 }

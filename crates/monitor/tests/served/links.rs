@@ -103,7 +103,7 @@ fn an_explanation_tells_that_the_templates_were_replaced() {
         let answer = get(address, &format!("/api/v1/packets/{id}")).json();
         answer["explanation"]["remark"].clone()
     };
-    // Packets are handed over from the first look on.
+    // Packets are handed over only after the first request for them.
     wait_while(address, || feed.publish(), |_| newest(address).is_u64());
     assert_eq!(remark(&newest(address)), Value::Null);
     feed.replace_templates(

@@ -79,7 +79,7 @@ fn a_page_speaks_tls_with_its_processes_and_checks_their_names() {
         let head = format!("[[process]]\nname = \"{name}\"\naddress = \"{address}\"\n");
         write!(config, "{head}tls_authorities = \"authority.pem\"\n{more}").unwrap();
     }
-    // Without authorities the page speaks plain HTTP, and says what it lacks.
+    // Without authorities the page sends plain HTTP, and its error names the missing key.
     write!(config, "[[process]]\nname = \"plain\"\naddress = \"{by_ip}\"\n").unwrap();
     let processes = read_fleet(&config, folder).unwrap();
     let routes = fleet_routes(processes, None, Metrics::new().routes());

@@ -51,7 +51,7 @@ fn names(of: &Value) -> Vec<&str> {
     of.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
 }
 
-/// Checks that a summary is as the document says.
+/// Checks that a summary has the members that the OpenAPI document describes.
 fn check_summary(summary: &Value) {
     let document = document();
     let schema = &document["components"]["schemas"];
@@ -83,7 +83,7 @@ fn few_channels_and_sessions_have_details_and_of_many_those_that_are_requested()
     assert_eq!(short["sessions"][1]["is_ready"], false);
     assert_eq!(short["sessions"][2]["is_ready"], true);
     assert_eq!(short["sessions"][3]["is_ready"], true, "its schedule is closed");
-    // Sessions without details are reasons too.
+    // Sessions without details are among the reasons too.
     let whole = get(address, "/api/v1/state").json();
     assert_eq!(state["process"]["not_ready"], whole["process"]["not_ready"]);
 
@@ -123,7 +123,7 @@ fn sessions_are_requested_only_for_answers_that_have_them() {
     let requested = requested.load(Ordering::Relaxed) - before;
     // For the history, once a second.
     let seconds = begun.elapsed().as_secs() as usize + 1;
-    // Versions grow four times a second by age alone, and each open stream looks at each of them.
+    // The ages alone cause four versions per second, and each open stream requests each version.
     let versions = begun.elapsed().as_millis() as usize / 250 + 2;
     assert!(requested <= seconds + versions, "{requested} in {:?}", begun.elapsed());
 }
@@ -163,7 +163,7 @@ fn a_channel_in_short_has_the_losses_of_its_lines_and_its_gaps() {
     feed.give_up();
     feed.publish();
     wait(address, |state| state["channels"][0]["declared_gaps"] == 1);
-    // The same after the end of a second.
+    // The second with the gap has ended; the summary still counts its losses.
     let second = |state: &Value| state["channels"][0]["second"]["t"].as_u64();
     let of_gap = second(&get(address, "/api/v1/state").json());
     wait(address, |state| second(state) > of_gap);
