@@ -78,7 +78,7 @@ pub struct Datagram<'a> {
     /// Time at which the kernel received it, on the clock of [`monotonic_ns`]. Without a kernel
     /// time stamp, the time at which it was taken from the socket.
     pub received_ns: u64,
-    /// The same in nanoseconds since 1970, as the kernel stamped it.
+    /// The kernel's time stamp itself, in nanoseconds since 1970.
     pub received_unix_ns: u64,
 }
 

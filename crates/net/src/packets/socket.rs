@@ -63,9 +63,10 @@ impl SocketPackets {
 impl SocketPackets {
     /// Sets the size of the next batch by the result of the last call.
     ///
-    /// A call that asks for more datagrams than there are looks for one in vain, 0.2 to 0.3 us, before it returns those
-    /// that it has. A full batch therefore doubles the next one, and any other halves it, down to what arrived: while
-    /// datagrams come one by one, each call asks for one.
+    /// If a call requests more datagrams than are queued, its last attempt finds none, which takes
+    /// 0.2 to 0.3 us. A full batch therefore doubles the next one. Any other batch halves it, but
+    /// not below the number that arrived. While datagrams arrive one by one, each call requests
+    /// one.
     fn adapt(&mut self, received: &io::Result<usize>) {
         let count = *received.as_ref().unwrap_or(&0);
         self.next_asked = match count == self.asked {

@@ -137,7 +137,7 @@ pub(super) fn redirect(
             offset: 0,
             operand: sockets,
         }, // r1 = the map of sockets,
-        BpfInstruction { code: 0, registers: 0, offset: 0, operand: 0 }, // second half of the same
+        BpfInstruction { code: 0, registers: 0, offset: 0, operand: 0 }, // second half of this load
         with(op::MOVE_OPERAND, 3, XDP_PASS), // r3 = pass if the map has no such key
         with(op::CALL, 0, REDIRECT_MAP), // r0 = bpf_redirect_map(r1, r2, r3)
         with(op::EXIT, 0, 0),        // return r0
