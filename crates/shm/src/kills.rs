@@ -238,8 +238,8 @@ fn clear_away(scene: &Scene, at: u64) -> u64 {
     left
 }
 
-/// As above while the writer creates the channel: the next writer creates it again, whatever files there are, and a
-/// reader that comes between finds either no channel or a sound one.
+/// The writer is killed while it creates the channel. The next writer creates the channel again,
+/// whatever files exist. A reader that starts in between finds either no channel or a valid one.
 #[test]
 fn a_writer_killed_while_it_creates_the_channel_blocks_no_reader_and_no_writer() {
     let scene = Scene::new("making");
@@ -268,8 +268,9 @@ fn a_writer_killed_while_it_creates_the_channel_blocks_no_reader_and_no_writer()
     }
 }
 
-/// The same while the writer ends the channel. Its reader has all samples, and learns of the end unless the writer was
-/// killed before it stored the state "done". The next writer can open the channel.
+/// The writer is killed while it ends the channel. Its reader has all samples, and is told of the
+/// end unless the writer was killed before it stored the state "done". The next writer can open the
+/// channel.
 #[test]
 fn a_writer_killed_while_it_ends_the_channel_has_told_of_the_end_or_is_gone() {
     let scene = Scene::new("ending");

@@ -339,9 +339,10 @@ fn without_the_acquire_fence_a_key_is_seen_before_its_bytes() {
     key_model(Fence::Acquire);
 }
 
-/// A writer advances the head to each of `heads` in turn, while readers sleep, each until the sample in `nexts` is
-/// published. All wake up, whatever the order of steps. A visitor raises the flag too, but does not sleep. The head
-/// stands for the locks of the samples' slots, to have one word instead of one per sample.
+/// A writer advances the head to each of `heads` in turn, while readers sleep, each until the
+/// sample in `nexts` is published. All wake up, in any order of the steps. A visitor also raises
+/// the flag, but does not sleep. The head replaces the locks of the samples' slots, so that the
+/// model has one word instead of one per sample.
 fn bell_model<const READERS: usize>(
     heads: RangeInclusive<u64>,
     nexts: [u64; READERS],

@@ -67,8 +67,8 @@ pub enum Event<'a> {
         /// Sequence number of the next sample that the reader gets.
         to: u64,
     },
-    /// Another writer took the channel over from one that was killed; whatever the killed writer had still to publish
-    /// is missing.
+    /// Another writer took the channel over from a killed one. Samples that the killed writer had
+    /// not published yet are missing.
     Restarted {
         /// The writer's epoch.
         epoch: u64,
@@ -405,7 +405,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Reports what the control words say, but only after everything that was published earlier has been read.
+    /// Returns the event that the control words report, but only after everything that was
+    /// published earlier has been read.
     #[cold]
     fn look_at_control(&mut self) -> Result<Control, Error> {
         if self.ring.is_cut() {
@@ -483,7 +484,7 @@ impl Reader {
         match channel::open(&path, true) {
             Ok(named) if attached.is_some() && inode(&named) == attached => return Ok(()),
             Ok(_) => {}
-            // The channel was ended meanwhile, so nobody looks at the file.
+            // The channel was ended meanwhile, so no writer uses the file.
             Err(Error::NoChannel { .. }) => return Ok(()),
             // A reader that spins works without the file, as when it was opened.
             Err(_) if self.wait == ReaderWait::Spin => return Ok(()),
