@@ -68,7 +68,8 @@ pub fn is_of_transport(name: &str) -> bool {
 pub enum ChannelFile {
     /// The ring: a channel that can be read.
     Ring,
-    /// The writer's lock, which is created first and removed last: any channel, whatever state a killed writer left.
+    /// The writer's lock. It is created first and removed last, so every channel has one, even if
+    /// its writer was killed.
     Lock,
 }
 

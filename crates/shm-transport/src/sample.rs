@@ -39,7 +39,7 @@ fn now_ns() -> i64 {
 /// Limit of the length of a type's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// The type alone: no sample is longer than this many bytes.
+    /// Only its type: no sample is longer than this many bytes.
     Fixed(usize),
     /// The length of its strings.
     Text,

@@ -23,8 +23,8 @@ const ROOM_TICK: Duration = Duration::from_micros(100);
 
 /// Longest key in bytes: as long as a channel allows.
 pub const KEY_BYTES: usize = 256;
-/// Slots of the ring of a writer that keeps only the last sample of each key, whatever the settings: totals and end
-/// messages of a publisher. A reader that falls behind gets the last sample of each key.
+/// Slots of the ring for totals and end messages of a publisher, whatever the settings. A reader
+/// that falls behind gets the last sample of each key.
 const LAST_SLOTS: usize = 1 << 10;
 /// Minimum size in bytes of a sample in such a ring: room for the longest name of a topic, and a number.
 const LAST_SAMPLE_BYTES: usize = 256;

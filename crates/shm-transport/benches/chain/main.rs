@@ -53,7 +53,7 @@ fn main() {
 /// Turns of each case of `datagram`; the least median counts.
 const DATAGRAM_TURNS: usize = 3;
 
-/// Measures each way of waiting, and beside those whose subscriber spins, the floor.
+/// Measures each way of waiting and, for subscribers that spin, also the baseline.
 fn datagrams() {
     let (heading, feed) = ("datagram (kernel stamp) to subscriber, 16,000/s", Feed::new(1));
     println!("\nidle CPUs: {}", idle_setting());
@@ -353,7 +353,7 @@ impl Run<'_> {
         let mut received = Received::<Quote>::default();
         while reader.take(&mut received).expect("sound channels") {
             let now_ns = unix_ns();
-            // In the sample itself: a store beside it would be one more cache line to move.
+            // The send time is in the sample itself: elsewhere it would need one more cache line.
             times.push(low_half(now_ns).wrapping_sub(received.sample.timestamp).into());
         }
     }
