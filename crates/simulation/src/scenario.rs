@@ -25,8 +25,8 @@ pub struct HandlerSetup {
     pub hold_ns: u64,
     /// Maximum lag of line B, or of a snapshot of the old session, in nanoseconds.
     pub skew_ns: u64,
-    /// True if the handler is configured with the depth of books; otherwise it learns it from the
-    /// feed.
+    /// True if the handler is configured with the depth of books; otherwise it learns the depth
+    /// from the feed.
     pub is_told_depth: bool,
     /// True if the handler is configured with the first sequence number.
     pub is_told_first: bool,
