@@ -345,7 +345,8 @@ mod tests {
         drop(idle);
     }
 
-    /// 128 KiB are 256 for the kernel, which counts its own records, and the client has a receive buffer too.
+    /// A send buffer of 128 KiB takes 256 KiB, because the kernel counts its own records; the
+    /// client's receive buffer adds to this.
     #[test]
     fn a_slow_client_is_never_far_behind() {
         const CHUNK: usize = 16 << 10;

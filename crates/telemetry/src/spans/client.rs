@@ -17,7 +17,7 @@ use ureq::tls::TlsConfig;
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// Most characters of a collector's text that are logged.
 const TEXT_MAX: usize = 300;
-/// Least time that a request gets, so that it fails as one that took too long.
+/// Least timeout of a request, so that a request after the deadline fails with a timeout.
 const REQUEST_MIN: Duration = Duration::from_millis(1);
 
 /// The export of a batch: one request, and its retries.
@@ -83,7 +83,7 @@ impl BlockingClient {
             // The exporter decides by the status whether to retry.
             .http_status_as_error(false)
             .max_redirects(0)
-            // A collector is on this host or beside it.
+            // Collectors are on this host or in its network, so no proxy is used.
             .proxy(None);
         let config = match tls {
             Some(tls) => config.tls_config(tls),
