@@ -1,6 +1,6 @@
 //! Integers as decimal digits, eight at a time.
 
-/// The first number of nine digits.
+/// The lowest number with nine digits.
 const EIGHT_DIGITS_END: u64 = 100_000_000;
 
 /// Appends a number.
