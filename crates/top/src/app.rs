@@ -115,7 +115,7 @@ pub(crate) struct WantedHistory {
 /// An answer of the API.
 #[derive(Debug)]
 pub(crate) enum ApiAnswer {
-    /// The processes of a monitor; none if it is of one process alone.
+    /// The processes of a monitor; none if the monitor shows only its own process.
     Processes(Result<Value, String>),
     State {
         process: Option<String>,
@@ -143,10 +143,10 @@ pub struct App {
     pub(crate) detail: Value,
     /// The processes of a monitor of several.
     pub(crate) processes: Value,
-    /// Name of the process that is shown, if the monitor is of several.
+    /// Name of the process that is shown, if the monitor shows several.
     process: Option<String>,
     pub(crate) period: Period,
-    /// The history that came last.
+    /// The last received history.
     history: ShownHistory,
     /// Why the last request for the history failed.
     pub(crate) history_error: Option<String>,
