@@ -65,7 +65,8 @@ impl<'w, S: CaptureSink> Work<'w, S> {
             dictionaries.lose();
             let missing = counted(packet.missing_bytes, "byte");
             let why = format_args!("the capture truncated it by {missing}");
-            // Its last message may have failed for this reason; the packet is reported only once.
+            // The last message of the packet may have failed because of the truncation; the packet
+            // is reported only once.
             match self.is_abandoned {
                 true => self.sink.packet_is_wrong_too(place, &why),
                 false => self.packet_failed(place, why),
