@@ -104,7 +104,8 @@ fn read_market_data(participant: &impl Participant) {
 /// notified, and the next one gets its ports.
 fn read_live_samples(participant: &impl Participant) {
     let qos = patient().keep_all(65_536).transient_local(1);
-    // Its participant knows the writer by then, so the reader matches first and listens to heartbeats that are not for it.
+    // After this wait, the participant knows the writer, so the reader matches first and receives
+    // heartbeats for other readers.
     thread::sleep(SILENCE);
     let mut reader = participant.reader::<MarketData>("MarketData", &qos).unwrap();
     let mut received = Received::default();
