@@ -305,7 +305,7 @@ impl Ledger {
         }
         let is_back = info.participant.is_some_and(|id| self.retired.contains(&id));
         let history_end = match self.known {
-            // Its earlier samples are in the sum.
+            // The sum already has its earlier samples.
             _ if is_back => info.history_end.max(number.saturating_sub(1)),
             Known::BestEffort => number.saturating_sub(1),
             Known::Conflated | Known::LastValues | Known::None | Known::SomeTopics { .. } => {
