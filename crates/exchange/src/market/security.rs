@@ -278,7 +278,8 @@ impl Security {
         let levels = self.side(side).levels();
         let best = &levels[0];
         let total = u32::try_from(best.size).unwrap_or(u32::MAX);
-        // Trade, extreme, the removed level and the one that comes into view.
+        // An emptied level takes up to four entries: the trade, the day's high or low, the removed
+        // level and the level that comes into view.
         let may_empty = levels.len() <= self.depth || entries_max >= 4;
         let first = best.orders[0].size;
         let size = match random.u8(0..4) {
