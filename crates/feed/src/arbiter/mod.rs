@@ -242,9 +242,10 @@ pub struct Arbiter {
     /// Unexpected packets of trusted lines since the last delivery of a packet that arrived after
     /// them.
     unexpected_in_a_row: u32,
-    /// True if one of them had a number below the next one: no later packet has its content.
+    /// True if one of these packets had a number below the next one: no later packet has its
+    /// content.
     is_unexpected_behind: bool,
-    /// Arrival time of the last of them.
+    /// Arrival time of the last of these packets.
     unexpected_ns: u64,
     /// Packets that may belong to the next epoch, in order of arrival.
     pending: VecDeque<Pending>,

@@ -58,7 +58,7 @@ impl Arbiter {
         self.note_unexpected(arrival);
         let packets_min = match self.options.unexpected {
             UnexpectedPolicy::Follow { packets_min } => packets_min,
-            // It may belong to the epoch that was announced on the line.
+            // The packet may belong to the epoch that was announced on the line.
             UnexpectedPolicy::Drop if self.states[line.index()].announced_first.is_some() => {
                 u32::MAX
             }

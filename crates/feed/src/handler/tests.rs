@@ -98,7 +98,7 @@ fn cme() -> Tested {
     })
 }
 
-/// The same, but unexpected numbers are never followed.
+/// A handler as from [`cme`] that never follows unexpected numbers.
 fn cme_that_keeps_numbers() -> Tested {
     let arbiter = ArbiterOptions { unexpected: UnexpectedPolicy::Drop, ..arbiter_options() };
     let recovery = RecoveryOptions { depth: Some(2), ..Default::default() };

@@ -271,7 +271,8 @@ fn levels_are_named_as_entries_name_them() {
     }
 }
 
-/// Otherwise the books of a feed that never sends positions would be empty, and fresh.
+/// If this were not an error, the books of a feed that never sends positions would be empty and
+/// fresh.
 #[test]
 fn a_level_without_a_position_is_an_error_until_one_had_one() {
     let templates = incremental(&format!(
