@@ -9,7 +9,8 @@ pub(crate) struct Index {
     /// Columns contain old values after `len`.
     pub(crate) tags: Lanes,
     pub(crate) equals: Lanes,
-    /// One longer: the first slot stands for a delimiter before the message, at position -1.
+    /// One element longer than the other columns: the first one stands for a delimiter before the
+    /// message, at position -1.
     pub(crate) ends: Lanes,
     pub(crate) len: usize,
     pub(crate) fault: Option<crate::error::Error>,

@@ -36,9 +36,9 @@ pub struct Shapes {
 #[derive(Clone, Debug)]
 pub struct Shape {
     layout: LayoutId,
-    /// The tags from the start on, including the one that ended the struct.
+    /// The tags from the start on, including the tag that ended the struct.
     tags: Vec<u32>,
-    /// True if no field follows them.
+    /// True if the message ends after these tags.
     is_whole: bool,
     /// Number of tags that belong to the struct.
     len: usize,
