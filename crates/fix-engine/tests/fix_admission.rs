@@ -81,7 +81,7 @@ fn nobody_who_connects_is_logged_on_to_an_initiator() {
     let mut both = engine();
     let (listener, address) = listen(&mut both, AcceptorOptions::new(loopback()));
     accept(&mut both, listener, acceptor_config("CLIENT"));
-    // It connects to an address where nobody listens, with credentials.
+    // The initiator has credentials, and its peer's address has no listener.
     let mut config = peers::initiator_config("US");
     config.id = SessionId::new(tickwire_fix_session::BeginString::Fix44, "A", "VENUE");
     config.username = Some("me".to_owned());

@@ -45,7 +45,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may already have ended.
+        // The child may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
