@@ -280,7 +280,8 @@ fn of_those_who_make_a_journal_at_once_one_has_it() {
     }
 }
 
-/// After the rename there is no way back, and the content of the disk is unknown.
+/// After the rename, the previous journal cannot be restored, and it is unknown whether the new
+/// name is on the disk.
 #[test]
 fn nothing_is_built_on_a_journal_whose_name_may_not_be_on_the_disk() {
     let folder = Folder::new();
