@@ -9,7 +9,7 @@ use tickwire_fix::{Dictionary, Message, Tag};
 static BUILT_IN: [OnceLock<Dictionary>; shipped::ALL.len()] =
     [const { OnceLock::new() }; shipped::ALL.len()];
 
-/// For unknown versions.
+/// The dictionary for unknown versions.
 static EMPTY: LazyLock<Dictionary> = LazyLock::new(|| parsed("<fix major='0' minor='0'/>"));
 
 /// The dictionaries: those that the user has named, or the shipped ones, parsed on demand.
