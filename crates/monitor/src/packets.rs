@@ -413,7 +413,8 @@ mod tests {
         packets.add(numbered(3, b, place(1), 2, 22));
         packets.add(numbered(4, a, place(3), 3, 13));
         assert_eq!(before_last(&packets), [11, 12]);
-        // In the next cycle number 2 is not kept; those of the cycle before and of line B are others.
+        // In the next cycle, number 2 is not kept; the packets with this number are from the
+        // previous cycle or from line B.
         packets.add(numbered(5, a, place(6), 3, 33));
         assert!(before_last(&packets).is_empty());
     }

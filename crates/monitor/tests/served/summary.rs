@@ -121,7 +121,7 @@ fn sessions_are_requested_only_for_answers_that_have_them() {
         stream.read_exact(&mut [0; 100]).unwrap();
     }
     let requested = requested.load(Ordering::Relaxed) - before;
-    // For the history, once a second.
+    // The history requests the sessions once per second.
     let seconds = begun.elapsed().as_secs() as usize + 1;
     // The ages alone cause four versions per second, and each open stream requests each version.
     let versions = begun.elapsed().as_millis() as usize / 250 + 2;
