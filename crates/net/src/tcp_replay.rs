@@ -256,7 +256,7 @@ impl<N: Fn(&[u8]) -> Option<u64>> Driver<N> {
                         self.deliver(Replayed::Done(gap));
                     }
                 }
-                // Its epoch could not be announced because the queue was full.
+                // The epoch of the request could not be announced because the queue was full.
                 Ok(Command::Request(epoch, _)) => {
                     self.epoch = epoch;
                     self.waiting.clear();

@@ -116,7 +116,7 @@ pub(super) fn redirect(
                 operand: 0,
             });
         }
-        // After the last endpoint there is no next one: pass.
+        // After the last endpoint, the packet passes to the network stack.
         let len = block.len();
         patch(&mut block, TO_NEXT, |at| if is_last { TO_PASS } else { distance(at, len) });
         program.append(&mut block);
