@@ -153,7 +153,7 @@ impl Channel {
     pub(crate) fn prepare_directory(&self) -> Result<(), Error> {
         let (directory, user) = (&self.directory, system::effective_user());
         if let Some(owner) = self.trusted.filter(|owner| *owner != user) {
-            // Its readers would not trust what this user writes.
+            // Readers that trust the owner would not read channels of this user.
             return Err(Error::Directory { path: directory.clone(), owner });
         }
         kill_point();

@@ -60,7 +60,7 @@ fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
     let scene = Scene::new("room", 8);
     let mut writer = scene.writer();
     let mut reader = scene.reader(Start::Now, ReaderWait::Spin);
-    // Its position is not stated, so the writer does not wait for it.
+    // This reader does not state its position, so the writer does not wait for it.
     let mut other = scene.reader(Start::Now, ReaderWait::Block);
     assert!(reader.state_position().unwrap());
     for seq_num in 0..1000 {
