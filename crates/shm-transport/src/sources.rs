@@ -152,7 +152,8 @@ impl Sources {
             }
             let name = name.clone();
             match self.open(&name, participant, is_first) {
-                // Its writer was killed before this reader started, so it has no new samples.
+                // The writer of the channel was killed before this reader started, so it has no new
+                // samples.
                 Ok(source) if is_first && source.reader.has_writer_ended() => {
                     self.left.insert(name);
                 }

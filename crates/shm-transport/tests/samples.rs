@@ -172,7 +172,7 @@ fn a_reader_that_always_has_samples_finds_other_writers() {
     let begun = Instant::now();
     while received.participant != Some(other.id()) {
         assert!(begun.elapsed() < SECOND);
-        // One sample more than is taken.
+        // The busy writer always has one sample more than the reader takes.
         busy.write(&quote(1)).unwrap();
         assert!(reader.take(&mut received).unwrap());
     }
