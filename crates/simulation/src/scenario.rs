@@ -67,11 +67,11 @@ pub struct ReplaySetup {
 /// Delivery of the packets with a SequenceReset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resets {
-    /// They arrive on every line.
+    /// These packets arrive on every line.
     Told,
-    /// They are lost as often as others.
+    /// These packets are lost as often as others.
     MayBeLost,
-    /// No line carries them: numbers restart without notice.
+    /// No line carries such packets: numbers restart without notice.
     Silent,
 }
 
