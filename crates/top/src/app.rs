@@ -191,7 +191,7 @@ impl App {
         self.is_over
     }
 
-    /// Shows this process of a monitor of several; `None`: the list of them.
+    /// Shows this process of a monitor with several processes; `None` shows the list of processes.
     pub fn show_process(&mut self, name: Option<String>) {
         (self.process, self.state, self.detail) = (name, Value::Null, Value::Null);
         (self.chosen, self.channel, self.packet) = (0, 0, None);

@@ -202,7 +202,7 @@ fn sessions_are_told_apart_and_red_only_while_they_should_be_logged_on() {
     assert!(row.contains(reason), "{row}");
     assert_eq!(colour(&app, reason), Color::Red);
     line_with(&screen(&app, 160), "TEX_DLD > DLD_TEX down ");
-    // Also if it is the only session.
+    // The unopened session is also shown if there is no other session.
     state["fix"]["sessions"] = json!([]);
     app.set_state(state);
     line_with(&screen(&app, 160), reason);
