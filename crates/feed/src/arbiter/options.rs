@@ -4,14 +4,13 @@
 /// numbers that the line has already sent with other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnexpectedPolicy {
-    /// Count and drop them. Only [`Arbiter::reset`](super::Arbiter::reset) begins an epoch.
+    /// Counts unexpected packets and drops them. Only [`Arbiter::reset`](super::Arbiter::reset)
+    /// begins an epoch.
     Drop,
-    /// Follow them once a line has sent this many consecutive ones, each above the previous, with
-    /// no packet of the current epoch in between; 0 and 1 follow the first. Numbers ahead then mean
-    /// a gap, numbers that go back begin an epoch. The packets of the run are kept and delivered
-    /// then.
-    ///
-    /// A line that has not agreed with the other is not followed while the other line is alive.
+    /// Follows unexpected numbers once a line has sent this many in a row, each above the previous,
+    /// with no packet of the current epoch in between; 0 and 1 follow the first. Numbers ahead then
+    /// mean a gap, numbers that go back begin an epoch. The packets of the run are kept and
+    /// delivered then.
     Follow {
         /// Consecutive packets before they are followed.
         packets_min: u32,
