@@ -18,7 +18,8 @@ static TRIPLES: [u32; 1024] = {
     table
 };
 
-/// The two digits of every number below 100; padded to 128 entries for the same reason.
+/// The two digits of every number below 100; padded to 128 entries so that a 7-bit index needs no
+/// bounds check.
 static PAIRS: [u16; 128] = {
     let mut table = [0; 128];
     let mut number = 0;
@@ -31,7 +32,8 @@ static PAIRS: [u16; 128] = {
 };
 
 /// The digits of every number below 1000 without leading zeros, first digit in the lowest byte;
-/// their count is in the highest byte. Padded to 1024 entries for the same reason.
+/// their count is in the highest byte. Padded to 1024 entries so that a 10-bit index needs no
+/// bounds check.
 static SHORT: [u32; 1024] = {
     let mut table = [0; 1024];
     let mut number = 0;
