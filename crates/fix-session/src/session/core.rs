@@ -209,7 +209,7 @@ impl<S: Store> Core<S> {
         }
     }
 
-    /// True if a message with this number is counted on arrival. No message is until our reset is
+    /// True if a message with this number is counted on arrival. None is counted until our reset is
     /// answered.
     pub(super) fn is_due(&self, seq_num: u64) -> bool {
         if self.is_reset_open || self.awaits_reset() {
