@@ -287,7 +287,8 @@ async fn forward(fleet: &Fleet, name: &str, request: Request, is_administration:
     };
     let authorization = parts.headers.get(header::AUTHORIZATION).filter(|_| is_administration);
     if is_administration && authorization.is_none() {
-        // Nobody without a token gets a connection to the process. The page's own token for it is for viewing.
+        // A request without a token must not reach the process: the token that the page itself has
+        // for it permits only viewing.
         let error = "send the administration token: Authorization: Bearer TOKEN";
         return refused(StatusCode::UNAUTHORIZED, error);
     }
