@@ -221,7 +221,8 @@ fn a_writer_killed_at_any_store_leaves_a_channel_that_the_next_one_continues() {
     assert!(at > 90, "a life of {at} kill points");
 }
 
-/// Checks that every writer of the directory finds what a killed writer left: the lock's file goes last.
+/// Checks that the next writer of the directory can find the files that a killed writer left: the
+/// lock file, which it looks for, is removed last.
 fn check_found(scene: &Scene, at: u64) {
     let remains = std::fs::read_dir(&scene.directory).map_or(0, Iterator::count);
     assert!(remains == 0 || scene.directory.join("kills.lock").exists(), "killed at {at}");

@@ -1,4 +1,5 @@
-//! The modes of a channel do not depend on the umask. A test program of its own, because the umask is the process's.
+//! The modes of a channel do not depend on the umask. This is a separate test program, because all
+//! threads of a process share the umask.
 
 mod common;
 
