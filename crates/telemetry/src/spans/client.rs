@@ -68,7 +68,8 @@ impl BatchExport {
     }
 }
 
-/// Sends requests to the collector. The future of a request blocks until the answer is complete or the time is over.
+/// Sends requests to the collector. The future of a request blocks until the answer is complete or
+/// the timeout has passed.
 #[derive(Debug)]
 pub(super) struct BlockingClient {
     agent: Agent,
