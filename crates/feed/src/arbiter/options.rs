@@ -11,6 +11,8 @@ pub enum UnexpectedPolicy {
     /// with no packet of the current epoch in between; 0 and 1 follow the first. Numbers ahead then
     /// mean a gap, numbers that go back begin an epoch. The packets of the run are kept and
     /// delivered then.
+    ///
+    /// A line that has not agreed with the other is not followed while the other line is alive.
     Follow {
         /// Consecutive packets before they are followed.
         packets_min: u32,
