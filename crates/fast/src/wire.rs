@@ -9,7 +9,8 @@ use crate::error::ErrorKind;
 /// Which reportable errors a decoder tolerates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conformance {
-    /// Counts every reportable error (R code) and continues with the most plausible value.
+    /// Counts every reportable error (R code) but R4 and continues with the most plausible value. R4,
+    /// a delta out of range, has no plausible value and is an error.
     Lenient,
     /// Reportable errors that make a value doubtful (R1, R2, R3, R4, R5, R9) are errors; overlong
     /// encodings (R6, R7, R8) have a certain value and are counted.

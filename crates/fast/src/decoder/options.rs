@@ -41,7 +41,7 @@ pub enum Engine {
 /// CPU other than x86-64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TierUp {
-    /// All templates when the decoder is made: 20 to 50 ms for a small set, about a second for the largest.
+    /// All templates when the decoder is made: 20 to 60 ms for a small set, about a second for the largest.
     Eager,
     /// In the call that decodes the template's n-th message; that call waits for the compiler.
     After(u32),
