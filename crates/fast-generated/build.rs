@@ -1,6 +1,6 @@
-//! Generates modules of the captures that `.ci/fetch-captures` fetches, if they are there: their
-//! templates may not be part of the project. Only with the feature `captures`; without captures it
-//! does nothing.
+//! Generates modules for the captures that `.ci/fetch-captures` fetches, if they exist, because
+//! their templates must not be part of the project. Does nothing without the feature `captures`, or
+//! without captures.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_cme_2012, has_moex_forts)");

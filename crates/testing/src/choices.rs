@@ -24,8 +24,8 @@ impl Choices {
         Self { tape: words.into_iter(), then: None }
     }
 
-    /// Returns the choices of a tape, then those of a seed: for runs that only end if something
-    /// happens.
+    /// Returns the choices of a tape, then those of a seed: for runs whose end depends on the
+    /// choices.
     pub fn tape_then_seed(words: Vec<u16>, seed: u64) -> Self {
         Self { tape: words.into_iter(), then: Some(Rng::with_seed(seed)) }
     }

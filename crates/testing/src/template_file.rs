@@ -2,8 +2,9 @@
 
 use crate::Choices;
 
-/// Writes a template file of one to four templates with all types, operators, groups, sequences and references. Fields have names
-/// of their own, so that a name tells the field; the last template refers to no other. The first choices give one integer field.
+/// Writes a template file of one to four templates with all types, operators, groups, sequences and references. Field
+/// names are unique, so that a name identifies the field. The last template refers to no other. The first choices
+/// give one integer field.
 pub fn template_file(choices: &mut Choices) -> String {
     Author { choices, names: 0, xml: String::new() }.set()
 }

@@ -1,4 +1,4 @@
-//! The destinations of the packets of a capture, in messages.
+//! Packets of a capture by destination, as text for messages to the user.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub struct Destinations {
 
 impl Destinations {
     /// Counts the packets of a capture. `wanted` are always counted, however many other destinations there are.
-    /// Stops after `packets_max` packets, or once each of `wanted` has a datagram, if there are any; an
-    /// unreadable rest is ignored.
+    /// Stops after `packets_max` packets or, if `wanted` is not empty, once each of them has a datagram. Read
+    /// errors end the count and are ignored.
     pub fn of(
         reader: &mut CaptureReader<impl Read>,
         packets_max: u64,

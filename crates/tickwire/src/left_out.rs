@@ -1,4 +1,5 @@
-//! Commands that a program was built without: they report how to get them.
+//! Replacements for commands that this program was built without. Each reports how to get its
+//! command.
 
 macro_rules! left_out {
     ($feature:literal, $module:ident, $arguments:ident, $about:literal, $instead:literal) => {

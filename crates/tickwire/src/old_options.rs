@@ -9,7 +9,7 @@ enum Old {
     Dash,
     /// The option has another name here; its value follows.
     Is(&'static str),
-    /// The option is another name with a value here.
+    /// The option is another option here, with this value.
     With(&'static str, &'static str),
     /// The option asks for the default behaviour; it is dropped with this many values.
     Default(usize),

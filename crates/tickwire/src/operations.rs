@@ -248,7 +248,7 @@ fn dashboards_ask_for_metrics_that_exist() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// Metrics on no dashboard: parts or sums of those that are, maxima since the start, and details for the search of a fault.
+/// Metrics on no dashboard: parts or sums of those that are, maxima since the start, and details for troubleshooting.
 const OFF_DASHBOARDS: [&str; 29] = [
     "book_applied_updates_total",
     "book_dropped_updates_total",
@@ -452,7 +452,7 @@ impl Mounts {
     /// Reads the volumes of a compose file; named volumes are left out.
     fn of(compose: &str) -> Self {
         let lines = compose.lines().filter_map(|line| line.trim().strip_prefix("volumes: ["));
-        // Texts in quotes and the commas between them take turns.
+        // Splitting at quotes gives the quoted texts and the commas between them in turn.
         let volumes = lines.flat_map(|list| list.split('"').skip(1).step_by(2));
         let mounts = volumes.filter(|volume| volume.starts_with("./")).map(|volume| {
             let parts: Vec<&str> = volume.split(':').collect();

@@ -52,8 +52,8 @@ impl PacketFormat {
         })
     }
 
-    /// Returns the format that a file's name stands for, as [`Self::of`] does, if packets whose
-    /// dictionaries are reset before each can be read from it.
+    /// Returns the format that a file's name stands for, as [`Self::of`] does. Refuses a format
+    /// without packet boundaries, because readers must reset the dictionaries before each packet.
     pub fn with_boundaries(path: &Path) -> Result<Self, Failure> {
         let format = Self::of(path)?;
         format.check_boundaries(path)?;
@@ -123,7 +123,8 @@ impl PacketFile {
         Ok(Self { path: path.to_owned(), writer, count: 0, is_single: false })
     }
 
-    /// As [`create`](Self::create), for readers that take a raw file for one packet: a second packet is refused there.
+    /// As [`create`](Self::create), for readers that take a raw file for one packet: a second packet in a raw file is
+    /// refused.
     pub fn create_separated(path: &Path) -> Result<Self, Failure> {
         let is_single = PacketFormat::of(path)? == PacketFormat::Raw;
         Ok(Self { is_single, ..Self::create(path)? })

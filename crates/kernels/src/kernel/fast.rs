@@ -67,7 +67,8 @@ pub(super) fn decode(options: &Options) -> Result<KernelPass, String> {
     Ok(Box::new(move || feed.decode(&mut decoder, |message| _ = black_box(message))))
 }
 
-/// Decodes by machine code alone, where it is built; elsewhere by portable code.
+/// Decodes with templates compiled to machine code, if this build has the compiler; otherwise with
+/// portable code.
 pub(super) fn decode_compiled(options: &Options) -> Result<KernelPass, String> {
     let feed = KernelFeed::of(options)?;
     let options = KernelFeed::options().engine_under_test(EngineUnderTest::MachineCode);

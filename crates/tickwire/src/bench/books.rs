@@ -13,16 +13,16 @@ use tickwire_feed::handler::{
 use tickwire_feed::market::{Adapt, AdapterOptions, MarketDataAdapter};
 use tickwire_feed::recovery::{BookKinds, Recovery, RecoveryOptions};
 
-/// Name in tables and in JSON of dynamic decoding with books.
+/// Name of dynamic decoding with books, in tables and in JSON.
 pub const NAME: &str = "books";
 /// Name of generated decoding with books.
 pub const NAME_GENERATED: &str = "books-generated";
 
-/// Name in tables and in JSON of the complete path from a datagram in memory to books.
+/// Name of the complete path from a datagram in memory to books, in tables and in JSON.
 pub const NAME_HANDLER: &str = "handler";
 
-/// A pass of the dynamic engine that keeps outright and implied books of every instrument and checks them
-/// after each message; `None` if no message changes a book.
+/// Returns a pass of the dynamic engine that keeps outright and implied books of every instrument and
+/// checks them after each message; `None` if no message changes a book.
 pub fn pass(corpus: &Corpus) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, EngineUnderTest::Automatic);
     pass_of(corpus, Dynamic::new(decoder, &SeqNumField::default()))
@@ -98,9 +98,9 @@ const FIRST_SEQ_NUM: u32 = 1 << 24;
 /// Time between two packets.
 const STEP_NS: u64 = 1_000;
 
-/// A pass from datagrams in memory to books. Each numbered packet arrives on line A and then on line B and
-/// goes through framing, arbitration, dynamic decoding and recovery. `None` if packets depend on earlier ones
-/// or change no book.
+/// Returns a pass from datagrams in memory to books. Each numbered packet arrives on line A and then on line
+/// B and goes through framing, arbitration, dynamic decoding and recovery. `None` if packets depend on
+/// earlier ones or change no book.
 pub fn pass_handler(corpus: &Corpus) -> Option<Pass<'_>> {
     if corpus.reset != ResetPolicy::Packet {
         return None;

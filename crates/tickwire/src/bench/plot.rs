@@ -13,7 +13,7 @@ const BAR: i32 = 13;
 const GAP: i32 = 10;
 const FONT: &str = "sans-serif";
 
-/// Whose times a series shows: each family has one hue.
+/// Owner of the times in a series. Each family has one hue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Blue.
@@ -24,9 +24,9 @@ pub enum Family {
 
 /// Bars of one colour.
 pub struct BarSeries {
-    /// Its name in the legend, in the reader's words.
+    /// Name in the legend.
     pub name: String,
-    /// The family that its shade is of.
+    /// Family, which determines the hue.
     pub family: Family,
 }
 
@@ -46,7 +46,7 @@ pub struct Bars {
 /// Number of series of one family that have different shades.
 pub const SHADES: usize = 3;
 
-/// A colour on white, and the one that takes its place where the reader prefers dark pages.
+/// A colour for white pages, and its replacement if the reader prefers dark pages.
 #[derive(Clone, Copy)]
 struct Shade {
     light: RGBColor,
@@ -70,7 +70,8 @@ const GREYS: [Shade; SHADES] = [
     shade((191, 197, 204), (86, 94, 103)),
 ];
 
-/// The colours of dark pages. They are chosen by those of light ones, which are attributes.
+/// Returns the style sheet for dark pages. Its rules replace each light colour, which is an
+/// attribute of a shape, by the dark one.
 fn style() -> String {
     let hex = |RGBColor(red, green, blue): RGBColor| format!("#{red:02X}{green:02X}{blue:02X}");
     let mut rules = String::new();

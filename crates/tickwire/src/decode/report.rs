@@ -36,7 +36,8 @@ pub struct Counts {
     /// Bytes of the packets read.
     pub bytes: u64,
     skipped: Skipped,
-    /// The part of `skipped` that had to wait for a reset because dictionaries were lost before.
+    /// The part of `skipped` that came after an error and before the next reset, without valid
+    /// dictionaries.
     waiting: Skipped,
     errors: u64,
 }
@@ -79,7 +80,7 @@ impl Line {
 #[derive(Clone, Copy, Debug, Default)]
 struct Skipped {
     packets: u64,
-    /// Blocks after which the packet or stream continued.
+    /// Skipped blocks after which decoding of the packet or stream continued.
     blocks: u64,
 }
 
@@ -190,7 +191,7 @@ impl<'r> Report<'r> {
         }
         let follows_another = self.decoded == Some(place.packet.index);
         let (bytes, doubt) = match lost {
-            // A wrong byte can move the end of a message: the next one fails in its place.
+            // A wrong byte can move the end of a message, so that only the message after it fails.
             Lost::Rest(bytes) if follows_another => {
                 (bytes, "; the message before it may be wrong, too")
             }

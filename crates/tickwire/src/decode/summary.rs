@@ -18,8 +18,8 @@ pub struct Summary<W> {
     program: Arc<Program>,
     counts: Vec<Count>,
     by_destination: BTreeMap<Option<SocketAddr>, DestinationCount>,
-    /// The destination of the last packet and its counters since its predecessor to another one, which
-    /// `by_destination` does not include yet.
+    /// The destination of the last packet, and the counters of the latest consecutive packets to it,
+    /// which `by_destination` does not include yet.
     current: (Option<SocketAddr>, DestinationCount),
 }
 

@@ -26,7 +26,8 @@ const LOSS: &str = "3,2";
 /// Interval at which the demo checks whether the user stopped it.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The options of the page: none, so that it is at the address that the demo names.
+/// The monitor's options, all at their defaults, so that the page is at the address that the demo
+/// chooses.
 #[derive(Debug, Parser)]
 struct MonitorLine {
     #[command(flatten)]
@@ -116,8 +117,9 @@ fn send(program: PathBuf, mut rounds: FeedRounds, options: String, seed: u64) ->
     })
 }
 
-/// Generates a feed, sends it on loopback and receives it in a process with a monitor, beside a FIX session and topics. Serves
-/// one page over all these processes at `port` until the user stops it. A new sending process begins after each `round` packets.
+/// Generates a feed, sends it on loopback and receives it in a process with a monitor, beside a FIX session and
+/// topics. Serves one page over all these processes at `port` until the user stops it. After every `round` packets, a
+/// new sending process starts.
 pub fn run(port: u16, seed: u64, round: u32) -> Result<Outcome, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("demo: {error}"));
     let stop = Stop::on_signals().map_err(failed)?;

@@ -12,16 +12,16 @@ use std::time::Duration;
 /// Interval at which a process is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A process that is restarted when it ends, until this value is dropped. Its standard input is a pipe, at whose end it exits:
-/// it does not outlive the demo, even if that is killed.
+/// A process that is restarted when it ends, until this value is dropped. It exits when the pipe at its standard
+/// input closes, so it does not outlive the demo, even if the demo is killed.
 pub struct RestartedProcess {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl RestartedProcess {
-    /// Starts the process. `arguments` returns its command line for each start; the process is not started while that is
-    /// `None`.
+    /// Starts the process. `arguments` returns its command line for each start; the process is not started while it
+    /// returns `None`.
     pub fn start(
         program: PathBuf,
         mut arguments: impl FnMut() -> Option<Vec<String>> + Send + 'static,
@@ -75,8 +75,8 @@ fn start(program: &Path, arguments: &[String]) -> Option<Child> {
     Some(child)
 }
 
-/// Writes the errors of a process to standard error. Its remarks, such as the address of its own monitor, are left out, and so
-/// are warnings: those of the losses that the demo makes.
+/// Writes the errors of a process to standard error. Omits its notes, such as the address of its own monitor, and its
+/// warnings, which report the losses that the demo simulates.
 fn forward(name: &str, lines: ChildStderr) {
     for line in BufReader::new(lines).lines().map_while(Result::ok) {
         if let Some(text) = worth_telling(&line) {

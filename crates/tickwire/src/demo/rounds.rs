@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use tickwire_exchange::{CmeShape, Error, Generator, Options};
 use tickwire_feed::framing::Preset;
 
-/// Messages of the feed, one in a packet: as many as have numbers of 32 bits. At 1,000 a second they last 49 days.
+/// Number of messages of the feed, one per packet: the most that 32-bit sequence numbers allow. At 1,000 messages
+/// per second they last 49 days.
 const MESSAGES: u64 = u32::MAX as u64 - 1;
 /// A snapshot follows this many packets.
 const SNAPSHOT_EVERY: u32 = 20;
@@ -30,7 +31,7 @@ impl RoundFiles {
     /// Removes the files.
     pub fn remove(&self) {
         for path in [&self.feed, &self.snapshots] {
-            // If a file cannot be removed, it goes with the demo's directory.
+            // A file that cannot be removed here is removed later with the demo's directory.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -47,7 +48,8 @@ pub struct FeedRounds {
 }
 
 impl FeedRounds {
-    /// Creates a feed whose rounds have so many packets, and writes its templates to `templates`.
+    /// Creates a feed whose rounds have `packets` packets each, and writes its templates to the
+    /// file `templates`.
     pub fn create(
         directory: &Path,
         templates: &Path,

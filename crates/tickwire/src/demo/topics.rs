@@ -28,7 +28,7 @@ type NamedMonitor = (&'static str, SocketAddr);
 /// Sender, publishers and subscribers, which run until this value is dropped.
 pub struct DemoTopics {
     monitors: Vec<NamedMonitor>,
-    /// Kept to run.
+    /// Dropping these stops the processes.
     processes: Vec<RestartedProcess>,
 }
 

@@ -43,7 +43,7 @@ impl BusWatch {
         }
     }
 
-    /// Returns the facts of the topics, which have so many samples each.
+    /// Returns the facts of the topics; `samples` has the number of samples of each.
     pub fn topics(&self, samples: &[u64]) -> Vec<TopicFacts> {
         let topic = |(set, samples): (usize, &u64)| TopicFacts {
             samples: *samples,
@@ -53,8 +53,8 @@ impl BusWatch {
         samples.iter().enumerate().map(topic).collect()
     }
 
-    /// Counts readers that matched since the last call although samples had been written before. Returns their number since
-    /// the start, of the topic with the most of them.
+    /// Counts the readers that matched since the last call on topics that already had samples. Returns the total
+    /// since the start, for the topic with the most such readers.
     pub fn late_joiners(&mut self, topics: &[TopicFacts]) -> u64 {
         self.late.count(topics)
     }

@@ -16,7 +16,7 @@ pub const HAS_DDS: bool = false;
 #[derive(Clone, Debug)]
 pub enum DdsParticipant {}
 
-/// Options of DDS alone: none either.
+/// Options of DDS only: this build has none.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DdsArgs {}
 

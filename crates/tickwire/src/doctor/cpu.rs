@@ -42,7 +42,7 @@ fn idle(machine: &Machine) -> Finding {
                 let reason = "whether idle virtual CPUs look for work before they halt";
                 return Finding::unknown(name, reason, format!("cat /{HALT_POLL}, as root"));
             }
-            // The driver itself only halts; polling is its governor's.
+            // The driver only halts; its governor does the polling.
             let governor = format!("/{CPU}/cpuidle/current_governor");
             let change =
                 format!("--spin, or: echo haltpoll > {governor}; echo 200000 > /{HALT_POLL}");

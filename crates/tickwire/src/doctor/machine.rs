@@ -41,7 +41,8 @@ impl Machine {
         names
     }
 
-    /// Returns the last name of what a symbolic link leads to; `None` if it is no link.
+    /// Returns the last path component of a symbolic link's target; `None` if the path is not a
+    /// link.
     pub fn link_name(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.root.join(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())

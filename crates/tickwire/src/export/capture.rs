@@ -216,7 +216,7 @@ impl Job<'_> {
         }
         let read = run.decode_all(&mut decoder, reader, &self.framing)?;
         let digest = digest.map(InputDigest::finish).transpose()?;
-        // An error only if it is true of all captures.
+        // This is an error only if it is true for all captures.
         let none_selected = input.none_selected(&read);
         if let Some(text) = &none_selected {
             run.report.remark(text);

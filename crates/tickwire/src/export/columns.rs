@@ -360,7 +360,7 @@ impl ExportArgs {
         }
     }
 
-    /// Settings that all files of a directory share: these and `more`.
+    /// Returns the settings that all files of a directory share: these options and `more`.
     pub(super) fn settings(&self, mut more: Value) -> Value {
         more["fields"] = json!(&self.fields);
         more["template"] = json!(&self.template);

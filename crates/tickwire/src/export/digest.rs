@@ -85,7 +85,7 @@ impl InputDigest {
         Ok(digest)
     }
 
-    /// The digest in hex, if it was computed first.
+    /// The digest in hex, if it was computed before decoding.
     pub fn known(&self) -> Option<&str> {
         self.known.as_deref()
     }
@@ -97,7 +97,7 @@ impl InputDigest {
         Ok(HashedFile { file, hash: Arc::clone(&self.hash) })
     }
 
-    /// Reads what the reader left and returns the digest in hex.
+    /// Hashes the bytes that the reader left unread, and returns the digest in hex.
     pub fn finish(mut self) -> Result<String, Failure> {
         match self.known.take() {
             Some(known) => Ok(known),

@@ -163,7 +163,7 @@ impl Manifest {
             sync_directory_of(&path)
         };
         write().map_err(|error| {
-            // The temporary file is useless to anybody.
+            // Nothing else uses the temporary file.
             let _ = fs::remove_file(&next);
             Failure::file("write", path.display(), &error)
         })

@@ -175,7 +175,8 @@ impl TableFiles {
             RowsTo::Partitions(partitions) => partitions.push(batch),
         }
         self.unmeasured += batch_bytes(batch);
-        // Encoded rows are not larger. Their size is known only after the encoders are done.
+        // Encoding does not make rows larger, and their encoded size is known only after the
+        // encoders are done.
         if self.measured + self.unmeasured > WAITING_BYTES_MAX {
             self.bound_memory()
         } else {
@@ -321,7 +322,8 @@ impl Partitions {
             let path = format!("{table}/{directory}/{}{part}.{}", to.name, to.format.suffix());
             let mut file = to.create(&path, &self.schema)?;
             file.write(&rows)?;
-            // There may be more files than a process may have open; the directory is locked.
+            // Closed now, because there may be more files than a process may have open. The lock of
+            // the directory keeps other exports away from them.
             file.close()?;
             self.ended.push(file);
             below.push(path);

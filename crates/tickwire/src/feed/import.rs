@@ -42,8 +42,8 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the path of a file from `folder`, which leads to it whatever the current directory is. An absolute
-/// path is returned as it is.
+/// Returns the path of `file` relative to `folder`, which does not depend on the current directory. An
+/// absolute path is returned as it is.
 fn from_folder(folder: &Path, file: &Path) -> io::Result<PathBuf> {
     if file.is_absolute() {
         return Ok(file.to_owned());

@@ -41,7 +41,7 @@ impl DictionaryArgs {
         self.open_with(|_| {})
     }
 
-    /// Reads the dictionaries and passes the text of each that is named to `text`.
+    /// Reads the dictionaries and passes the text of each one that an option names to `text`.
     pub fn open_with(&self, mut text: impl FnMut(&[u8])) -> Result<Versions, Failure> {
         let Some(path) = &self.dictionary else { return Ok(Versions::default()) };
         let mut read = |path: &Path| {

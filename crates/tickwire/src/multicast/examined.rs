@@ -51,9 +51,10 @@ impl<'a> Examined<'a> {
         self.captures.iter().find(|(of, _)| *of == path).map(|(_, capture)| capture)
     }
 
-    /// Returns the destination of the packets of a capture that are sent to `endpoint`: its own address if the
-    /// capture has packets to it, else the only one; `None` for all packets. Refuses a capture that has several
-    /// destinations, but not that one, and a choice that no packet has.
+    /// Selects the packets of a capture that are sent to `endpoint`, by their destination in the capture.
+    /// Returns the address of `endpoint` if the capture has packets to it, else the only destination; `None`
+    /// selects all packets. Returns an error if the capture has several destinations and `endpoint` is not one
+    /// of them, or if no packet matches the options.
     pub fn captured_as(
         &self,
         path: &Path,
@@ -85,8 +86,8 @@ impl<'a> Examined<'a> {
         )))
     }
 
-    /// Returns the destination of line B in the capture of line A; `None` if line B carries the packets of line A. If the
-    /// examined part of the capture does not show that, the user is informed.
+    /// Returns the destination of line B in the capture of line A; `None` if line B carries the packets of line A.
+    /// Informs the user if the capture was examined only in part and has no packet to line B in that part.
     pub fn line_b(&self, path: &Path, endpoint: Endpoint) -> Option<SocketAddr> {
         let destinations = &self.capture(path)?.destinations;
         let address = SocketAddr::from(endpoint.address());

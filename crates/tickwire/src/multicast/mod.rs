@@ -81,8 +81,8 @@ pub fn run(args: &MulticastArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::flawed_if(tell_missing(&feeds, &playback)))
 }
 
-/// Returns each capture with the number of its packets to destinations of which no line carries the packets. All
-/// tracks must have ended.
+/// Returns each capture with the number of its packets whose destination belongs to no line. All tracks must
+/// have ended.
 fn count_unsent<'f>(feeds: &[Feed<'f>], playback: &Playback) -> Vec<(&'f Path, u64)> {
     let files = feeds.iter().filter_map(|feed| Some((feed.file?, feed.captured_as)));
     let tracks: Vec<_> = files.zip(playback.tracks()).collect();
@@ -141,7 +141,7 @@ impl Feed<'_> {
 }
 
 /// Line A first, then B and the snapshots if requested. Packets of a capture with several destinations are
-/// assigned to the lines of these addresses.
+/// assigned to the lines with these addresses.
 fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
     let endpoints = args.endpoints()?;
     let file = args.file.as_path();
@@ -164,7 +164,8 @@ fn feeds(args: &MulticastArgs) -> Result<Vec<Feed<'_>>, Failure> {
         let is_line_a = captured_as == Some(endpoints.a.address().into());
         let (file, captured_as) = match args.file_b.as_deref() {
             Some(path) => (Some(path), examined.captured_as(path, endpoint)?),
-            // Line B of the capture of line A. Without packets to its address it carries those of line A.
+            // Line B, from the capture of line A. If that has no packets to line B's address, line B
+            // carries the packets of line A.
             None if is_line_a => {
                 let captured_as = examined.line_b(file, endpoint);
                 (captured_as.map(|_| file), captured_as)

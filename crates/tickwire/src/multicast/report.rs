@@ -26,8 +26,7 @@ pub struct Report {
     lines: Vec<Line>,
     packets: u64,
     passed_over: u64,
-    /// Packets to destinations of which no line carries the packets; `None` if not all captures were read to their
-    /// ends.
+    /// Packets whose destination belongs to no line; `None` if not all captures were read to their ends.
     unsent: Option<u64>,
     elapsed_ns: u64,
     late: Summary,
@@ -35,8 +34,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Creates a report of the current counters. `unsent` has each capture with its packets to destinations of which
-    /// no line carries the packets.
+    /// Creates a report of the current counters. `unsent` has each capture with the number of its packets whose
+    /// destination belongs to no line.
     pub fn of(
         feeds: &[Feed<'_>],
         playback: &Playback,

@@ -195,7 +195,7 @@ pub fn run(args: &ReceiveArgs) -> Result<Outcome, Failure> {
         (None, Ok(_), Some(error)) => Err(refused(error)),
         (None, Ok(_), None) => Ok(()),
     };
-    // Lines have no end of their own but --idle and --messages.
+    // Reception ends by itself only through --idle and --messages.
     let has_ended = is_idle || output.report.messages >= output.messages_max;
     let is_whole = failed.is_ok() && has_ended;
     let unpublished = bus.map(|bus| bus.finish(is_whole)).transpose();
@@ -248,7 +248,7 @@ where
     sockets.map(|(_, receiver)| receiver.counters().packets).sum()
 }
 
-/// Start of the time without packets.
+/// Tracks since when no packet has arrived.
 #[derive(Default)]
 struct QuietSince {
     packets: u64,
@@ -334,7 +334,7 @@ struct LineSink<'r> {
     bus: Option<LineBus>,
     /// Offset from the handler's times to nanoseconds since 1970.
     epoch_ns: u64,
-    /// For the metrics.
+    /// Results of the packets, for the metrics.
     decoded: Decoded,
 }
 
@@ -351,7 +351,7 @@ impl OpraSink for LineSink<'_> {
         }
         match &mut self.market {
             Some(market) => market.message(message),
-            // Who publishes has --show to look at it.
+            // With --publish, messages are not printed; --show prints market events.
             None if self.bus.is_some() => {}
             None => output.lines.push(message),
         }

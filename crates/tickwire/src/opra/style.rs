@@ -72,9 +72,9 @@ impl StyleArgs {
 #[derive(Clone, Debug)]
 pub struct Style {
     format: MessageFormat,
-    /// Empty wants all.
+    /// Codes of the selected categories; empty selects all.
     categories: Vec<u32>,
-    /// Empty wants all.
+    /// Selected symbols; empty selects all.
     symbols: Vec<String>,
     /// The selected fields as a mask.
     fields: u64,

@@ -104,8 +104,8 @@ impl FramingArgs {
 
     /// Detects the framing as [`Self::find`] does, for a command that does not check the values of each
     /// message: refuses a sample in which another session begins, unless `sessions` name its first packet.
-    /// `None`: the command has no --reset-at, or the sample is of several captures, so packets have no single
-    /// index.
+    /// `sessions` is `None` if the command has no --reset-at, or if the sample is from several captures, so
+    /// that an index does not identify a packet.
     pub fn find_without_checks(
         &self,
         sample: &Sample,
@@ -139,7 +139,7 @@ impl FramingArgs {
         self.detected(sample, set, name).map(|(framing, _)| framing)
     }
 
-    /// Detects the framing, and sets the reset policy that is named.
+    /// Detects the framing, and applies the named reset policy.
     fn detected<'s>(
         &self,
         sample: &'s Sample,

@@ -57,7 +57,8 @@ mod exported {
                     .map(Some)
                     .map_err(|error| Failure::Usage(format!("--otlp: {error}")));
             }
-            // An environment that is meant for other programs too must not keep this one from starting.
+            // The environment may be meant for other programs, so an invalid value in it must not keep
+            // this program from starting.
             let started = CollectorAddress::of_environment().and_then(|address| {
                 address.map(|address| Self::start_to(&address, command, metrics)).transpose()
             });

@@ -167,7 +167,8 @@ fn join(
         true => None,
         false => Some(Listeners::new(places, &args.delivery, sets)?),
     };
-    // A pipe sets the pace, as lines do; a file does not.
+    // With a file, publishing waits for slow subscribers. With a pipe or with lines the sender sets
+    // the pace, so it does not wait.
     let all = args.file.as_ref().is_some_and(|path| path.is_file());
     let outlets = places.outlets(&args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();

@@ -27,7 +27,7 @@ pub struct BookMaker {
     pub choice: BookChoice,
     /// FIX tags of the fields that identify an instrument.
     pub instrument_key: Vec<u32>,
-    /// One message in so many is measured; 0 measures none.
+    /// One message in this many is measured; 0 measures none.
     pub measure_every: u32,
 }
 
@@ -59,7 +59,7 @@ pub trait ChannelHandler: PacketHandler<FeedSink> + Send {
     /// Returns the decoding times.
     fn decode_times(&self) -> &Histogram<u64>;
 
-    /// How long applying messages to books takes.
+    /// Returns the times to apply messages to books.
     fn book_times(&self) -> &Histogram<u64>;
 
     /// Begins another session: see [`Handler::begin_session`].

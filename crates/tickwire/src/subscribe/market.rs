@@ -1,4 +1,5 @@
-//! Samples of any feed as `receive --show` prints them: the same members, with where they come from.
+//! Samples of any feed as `receive --show` prints them: the same members, and the topic and source
+//! of the sample.
 
 use super::show::amount_text;
 use crate::receive::show::row::{Cell, push_json_cell, push_json_level};

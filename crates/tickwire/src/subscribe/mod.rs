@@ -210,7 +210,8 @@ fn is_echoing(args: &SubscribeArgs, chosen: &Chosen) -> bool {
     !args.no_echo && !chosen.is_of_another_user()
 }
 
-/// Says which transport is taken, and that it is.
+/// Returns the line that tells the user which transport is used, and that the command is
+/// subscribed.
 fn subscribed_text(args: &SubscribeArgs, chosen: &Chosen) -> String {
     match is_echoing(args, chosen) || args.no_echo {
         true => format!("Subscribed {chosen}; waiting for samples."),

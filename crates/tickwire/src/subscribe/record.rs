@@ -1,8 +1,9 @@
 //! Records samples as Parquet files, in one directory per topic set.
 //!
-//! A file gets its final name when it is complete, and a new one begins after a fixed number of rows or a fixed time. A
-//! recorder that is killed leaves complete files; it loses the rows of the last one of each topic and of those that wait for the disk. A thread of its own
-//! completes the files, because syncing them to disk takes milliseconds, in which the ring of a topic may overflow.
+//! A file gets its final name when it is complete, and a new one begins after a fixed number of rows or a fixed time.
+//! A recorder that is killed leaves complete files; it loses the rows of the newest file of each topic and of the
+//! files that wait for the disk. A separate thread completes the files, because syncing them to disk takes
+//! milliseconds, in which the ring of a topic may overflow.
 
 #[cfg(feature = "columns")]
 pub use with_columns::Recorder;
@@ -151,7 +152,7 @@ mod with_columns {
             if is_full { self.completer.hand_over(&mut recorded.file) } else { Ok(()) }
         }
 
-        /// Has the files completed that have been written for the longest time, without waiting for the disk. Returns the
+        /// Hands over the files that have been open for the maximum time, without waiting for the disk. Returns the
         /// errors of files that were handed over before.
         pub fn complete_due(&mut self) -> io::Result<()> {
             let now = Instant::now();
@@ -196,7 +197,7 @@ mod with_columns {
             let complete = move || {
                 for file in received {
                     if let Err(error) = file.complete() {
-                        // The recorder looks until this thread ends.
+                        // The recorder keeps the receiver until this thread ends.
                         let _ = failed.send(error);
                     }
                 }
@@ -205,7 +206,8 @@ mod with_columns {
             Ok(Self { files, failures, thread })
         }
 
-        /// Has a file completed, if there is one. Waits only if [`WAITING_FILES`] others wait for the disk.
+        /// Hands a file to the thread, if there is one. Blocks only if [`WAITING_FILES`] others wait for
+        /// the disk.
         fn hand_over(&self, file: &mut Option<OpenFile>) -> io::Result<()> {
             let Some(file) = file.take() else { return Ok(()) };
             let handed = self.files.send(file);
@@ -403,7 +405,8 @@ mod with_columns {
             count.unwrap().parse().unwrap()
         }
 
-        /// A sample of each of two topics is recorded; the files are complete after no time.
+        /// Creates a recorder whose files are due at once, and records one sample of each of two
+        /// topics.
         fn recorder(root: &Path) -> Recorder {
             let place = ShmParticipant::join(ShmConfig::in_directory(root.join("channels")));
             let sets = [TopicSet::of::<Quote>(), TopicSet::of::<Remove>()];

@@ -17,7 +17,8 @@ use tickwire_feed::framing::{Framer, MessageHeader};
 
 use crate::decode::entries_of;
 
-/// Messages of the feed whose lengths are unpredictable: too many for a branch predictor to learn.
+/// Number of messages of the feed with random message lengths: too many for a branch predictor to
+/// learn.
 const RANDOM_MESSAGES: u64 = 300_000;
 /// Longest capture read.
 const CAPTURE_BYTES_MAX: u64 = 1 << 30;
@@ -40,7 +41,7 @@ pub struct Corpus {
     pub entries: u64,
     /// Bytes of all packets.
     pub bytes: u64,
-    /// File that it was read from; `None` if it was generated.
+    /// Files that the corpus was read from; `None` if it was generated.
     pub source: Option<Source>,
 }
 
@@ -56,9 +57,9 @@ pub struct Source {
 
 /// A capture in the folder of captures: its file, its framing.
 struct ShippedCapture {
-    /// Folder and, where it holds several, file.
+    /// Name of the folder, followed by the file's name if the folder holds several captures.
     name: &'static str,
-    /// File, from the folder of captures.
+    /// Path of the file, relative to the folder of captures.
     file: &'static str,
     /// Bytes before the messages of each packet.
     preamble: usize,

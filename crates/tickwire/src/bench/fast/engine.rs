@@ -29,15 +29,16 @@ pub enum Engine {
     DynamicCompiled,
     /// The dynamic engine, portable.
     DynamicScalar,
-    /// The dynamic engine that is chosen by default, and [`Record::fields`] of every record.
+    /// The default dynamic engine, reading every record with [`Record::fields`].
     Fields,
-    /// The dynamic engine that is chosen by default, calling a visitor for each field.
+    /// The default dynamic engine, calling a visitor for each field.
     Visitor,
     /// The dynamic engine, storing three fields.
     Projection,
-    /// The dynamic engine and the books of every instrument, with checks and book kinds.
+    /// The dynamic engine, keeping the outright and implied books of every instrument and checking
+    /// them.
     Books,
-    /// Generated code, and the books.
+    /// Generated code, keeping the same books.
     BooksGenerated,
     /// From datagrams of two lines to books, by the dynamic engine.
     Handler,
@@ -116,7 +117,8 @@ impl Engine {
 /// Reason why a pass cannot fail: the corpus was decoded when it was read.
 const DECODED_BEFORE: &str = "decodes as it did before";
 
-/// A pass with an engine that needs a certain CPU or build; `None` if this machine or build lacks it.
+/// Returns a pass with an engine that needs certain CPU or build features; `None` if they are
+/// missing.
 fn where_it_runs(corpus: &Corpus, engine: EngineUnderTest) -> Option<Pass<'_>> {
     let decoder = corpus.decoder(&corpus.program, engine);
     (decoder.engine_under_test() == engine).then(|| stored(corpus, decoder))

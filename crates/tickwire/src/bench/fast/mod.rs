@@ -72,7 +72,8 @@ pub struct FastArgs {
     report: ReportArgs,
 }
 
-/// Seconds to measure a peer on a corpus: a virtual machine needs some to compile its code.
+/// Seconds to measure a peer on a corpus: peers with a JIT compiler need the first ones to compile
+/// their code.
 const PEER_SECONDS: f64 = 3.0;
 
 /// One measured time.
@@ -80,7 +81,7 @@ struct Row<'c> {
     corpus: &'c Corpus,
     engine: &'static str,
     threads: usize,
-    /// Amount decoded or encoded: the corpus, or the first of its messages.
+    /// Amount decoded or encoded: the whole corpus, or its first messages.
     amount: Amount,
     ns_per_message: f64,
     instructions_per_message: Option<f64>,
@@ -135,7 +136,7 @@ pub fn run(args: &FastArgs) -> Result<Outcome, Failure> {
 }
 
 impl FastArgs {
-    /// Refuses a filter that no engine passes.
+    /// Returns an error if no engine matches the filter.
     fn check_engine(&self) -> Result<(), Failure> {
         let decoders = Engine::ALL.iter().map(|engine| engine.name());
         let encoders = Encoding::ALL.iter().map(|encoding| encoding.name());
@@ -162,7 +163,7 @@ impl FastArgs {
     }
 }
 
-/// Refuses a filter that none of the names passes; the error lists them.
+/// Returns an error that lists the names if none of them matches the filter.
 fn check_filter<S: AsRef<str>>(
     option: &str,
     filter: Option<&String>,

@@ -133,7 +133,7 @@ fn typed<'m, M: Fields<'m>>(message: &Message<'m, '_>) {
     }
 }
 
-/// The same for a stream of messages that have the same tags in the same order.
+/// Does the same for a stream of messages that have the same tags in the same order.
 #[inline(always)]
 fn typed_alike<'m, M: Fields<'m>>(message: &Message<'m, '_>, [headers, bodies]: [&mut Shapes; 2]) {
     let (mut header, mut body) = (Room::<Header<'m>>::default(), Room::<M>::default());

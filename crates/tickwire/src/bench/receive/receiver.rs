@@ -64,8 +64,8 @@ impl ReceiverKind {
         }
     }
 
-    /// Returns true if the receiver can feed a handler. Those with one packet per call or with late blocks serve for
-    /// comparison only.
+    /// Returns true if the receiver can feed a handler. The others, which take one packet per call or get their
+    /// blocks late, are measured for comparison only.
     pub const fn has_handler(self) -> bool {
         !matches!(self, Self::Recvmsg | Self::Ring)
     }
@@ -215,8 +215,8 @@ fn options(kind: ReceiverKind) -> ReceiverOptions {
     ReceiverOptions { back_end, ..ReceiverOptions::default() }
 }
 
-/// In the driver of a virtual cable the program would run on the sender's CPU, which the setting for the network stack does
-/// not move; after the driver it runs on the receiver's, as with a card.
+/// Generic mode: the XDP program runs after the driver, on the receiver's CPU, as with a card. In the driver of a
+/// virtual cable it would run on the sender's CPU, whatever CPU the network stack is set to.
 #[cfg(feature = "xdp")]
 fn xdp_options() -> XdpOptions {
     XdpOptions { frames: FRAMES, mode: Some(Mode::Generic), ..XdpOptions::default() }

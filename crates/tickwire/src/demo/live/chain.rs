@@ -52,7 +52,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Starts the subscriber, then the publisher once the subscriber is there, and the multicaster last.
+    /// Starts the subscriber, then the publisher once the subscriber is ready, and the multicaster last.
     pub fn start(plan: &Plan, stop: &Stop) -> Result<Self, Failure> {
         let place = Place::find()?;
         let templates = place.write("templates.xml", plan.options.feed.templates())?;
@@ -73,8 +73,8 @@ impl Chain {
         let subscriber = Process::start("subscriber", arguments(&words, &[&received]))?;
         subscriber.wait_line("Subscribed", PATIENCE, stop)?;
 
-        // The longest message has some hundred bytes. Rings then have four times as many samples as usual, so that a subscriber
-        // that does not run for a second, because other work has the CPU, loses nothing.
+        // The longest message has a few hundred bytes. With this sample size, rings hold four times as many samples
+        // as by default, so that a subscriber that gets no CPU time for a second loses nothing.
         let room = if plan.transport == "shm" { " --shm-sample 4KiB" } else { "" };
         let words = format!(
             "publish {bus}{room} {lines}{apart} --reset packet --subscribers 1 --force --json"
@@ -116,7 +116,8 @@ impl Chain {
         while !self.is_sent()? && !stop.is_set() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // The publisher ends at the Done message. If both lines lost that, it is asked to stop.
+        // The publisher ends at the Done message. If both lines lost that message, the publisher is
+        // asked to stop.
         let never = Stop::new();
         if !self.publisher.wait(GRACE, stop)? {
             self.publisher.stop();

@@ -63,7 +63,8 @@ impl MessageDialect {
         }
     }
 
-    /// The dialect of a received message: its ApplVerID (1128) comes before the session's `default_version`.
+    /// The dialect of a received message: its ApplVerID (1128) takes precedence over the session's
+    /// `default_version`.
     pub fn of_message(message: &Message<'_, '_>, default_version: Option<&str>) -> Self {
         let begin_string = BeginString::parse(message.begin_string()).unwrap_or(BeginString::Fix42);
         let named = message.field(APPL_VER_ID).map(|field| field.value);

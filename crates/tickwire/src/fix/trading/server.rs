@@ -171,7 +171,7 @@ impl Application for Server {
     }
 }
 
-/// Reason for rejecting an order, with the tag that it is about.
+/// Reason for rejecting an order, with the tag of the field at fault.
 type OrderReject = (SessionRejectReason, Option<Tag>);
 
 impl Server {

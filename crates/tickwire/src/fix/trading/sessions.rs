@@ -82,8 +82,8 @@ impl SessionArgs {
         }
     }
 
-    /// Adds the sessions of a settings file to an engine, and reports keys without effect. Returns them with
-    /// the dialect of the first one.
+    /// Adds the sessions of a settings file to an engine, and reports keys without effect. Returns the
+    /// sessions and the dialect of the first one.
     pub fn configure<A: Application>(
         &self,
         engine: &mut Engine<A>,

@@ -113,7 +113,7 @@ impl SessionSpans {
         }))
     }
 
-    /// This side requests missing messages, the same again or further ones.
+    /// Records that this side requests missing messages: further ones, or the same ones again.
     fn request(&mut self, key: SessionKey, now_ns: u64, begin: u64, end: u64) {
         let sink = self.sink.clone();
         let Some(session) = self.session(key) else { return };
@@ -244,7 +244,7 @@ mod tests {
         (SessionSpans::new(sink), spans, sessions, key.unwrap())
     }
 
-    /// The session has received all messages before this one.
+    /// Makes the session expect `seq_num`, as if it had received all messages before.
     fn expect(sessions: &mut Sessions, key: SessionKey, seq_num: u64) {
         let store = sessions.session_mut(key).unwrap().store_mut();
         store.set_next_target(seq_num).unwrap();

@@ -96,7 +96,7 @@ impl SessionMonitor {
             .push_back(json!({"id": self.events, "at_ms": unix_ms(), "kind": kind, "text": text}));
     }
 
-    /// Hands over the state of the sessions as of `now`. While the monitor reads, it skips this.
+    /// Hands over the state of the sessions as of `now`. Does nothing while the monitor reads.
     pub fn publish(&mut self, sessions: &Sessions, now: Now) {
         let Now { wall_ns, steady_ns: now_ns } = now;
         let Ok(mut shown) = self.shown.try_lock() else { return };

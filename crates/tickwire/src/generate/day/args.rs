@@ -15,7 +15,8 @@ use tickwire_exchange::day::{
 use tickwire_feed::framing::Preset;
 use tickwire_net::inject::{ClockStep, Faults};
 
-// A day has line B without being asked; the option is accepted, as other commands have it.
+// A day has line B unless `--no-line-b` is given. `--line-b` is accepted but hidden, because other
+// commands have it.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("line_b", |arg| arg.hide(true)))]
 pub struct DayArgs {

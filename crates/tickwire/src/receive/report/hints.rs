@@ -1,5 +1,5 @@
-//! Sentences at the end of a reception: what held packets up, what stale books wait for, and the options that
-//! change it.
+//! Hints at the end of a reception: the hold time that late packets needed, lines without packets, what stale
+//! books wait for, and the options that help.
 
 use std::time::Duration;
 use tickwire_feed::arbiter::{Arbiter, ArbiterOptions, HoldNeeded};
@@ -10,7 +10,7 @@ use tickwire_feed_config::HOLD_MAX;
 use tickwire_net::multicast::Endpoint;
 
 /// Returns a sentence with the hold times that would have waited for all late packets; `None` if no packet was
-/// late for want of time.
+/// late because the hold time was too short.
 pub fn hold_hint(arbiter: &Arbiter) -> Option<String> {
     late_text(arbiter.hold_needed(), arbiter.options())
 }

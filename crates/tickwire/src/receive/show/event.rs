@@ -61,7 +61,7 @@ pub fn gap(time_ns: u64, gap: Gap) -> Row {
     row
 }
 
-/// Sequence numbers restart.
+/// Row for a restart of the sequence numbers.
 pub fn reset(time_ns: u64, seq_num: u64) -> Row {
     let mut row = head("reset", time_ns, None);
     row.push(("seq_num", Cell::Number(seq_num)));

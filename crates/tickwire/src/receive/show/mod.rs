@@ -237,7 +237,7 @@ impl Printer {
         }
     }
 
-    /// Sequence numbers restart.
+    /// Handles a restart of the sequence numbers.
     pub fn reset(&mut self, seq_num: u64) {
         self.let_go(Order::close_all);
         if self.options.shows(Shown::Events) {
@@ -283,7 +283,8 @@ impl Printer {
             let shot = book
                 .as_ref()
                 .map(|book| Shot::consolidated(recovery, change.instrument, book, self.now_ns));
-            // One message may change both of its parts, which must give one row.
+            // One message may change both parts of the consolidated book, which must give only one
+            // row.
             let is_new = shot.as_ref().is_none_or(|shot| {
                 let mut text = Vec::new();
                 Shot { time_ns: 0, definition: None, ..*shot }.push_json(None, &mut text);

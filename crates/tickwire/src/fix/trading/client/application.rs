@@ -65,10 +65,11 @@ pub struct Client {
     moments: Vec<(u64, u64)>,
     /// Orders sent by this process.
     sent: u64,
-    /// Sent by any.
+    /// Orders sent by this process and earlier ones.
     sent_ever: u64,
     finished: u64,
-    /// Number of the last order of earlier runs, of which only a journal knows which are finished.
+    /// Number of the last order of earlier runs. Only a journal knows which of their orders are
+    /// finished.
     unknown: u64,
     reports: u64,
     repeated: u64,
@@ -76,7 +77,7 @@ pub struct Client {
     round_trips: Histogram<u64>,
     /// Time of the last Logon or report on the steady clock; set by the first turn.
     heard_ns: Option<u64>,
-    /// Logons and reports at that time.
+    /// Number of Logons and reports at `heard_ns`.
     heard: u64,
     logons: u64,
     wants_logout: bool,
