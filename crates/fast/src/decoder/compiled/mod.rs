@@ -11,6 +11,7 @@
 //! This module uses `unsafe` to call compiled code and to free its memory.
 #![allow(unsafe_code)]
 
+mod choice;
 mod flow;
 mod hand_over;
 mod integer;
@@ -282,7 +283,8 @@ impl Decoder {
             _ => self.program.index_of_small(lanes::unsigned_at(bytes, &mut at)?)?,
         };
         let bits = bits << 1;
-        let vectors = self.jit.may_use_vectors(index);
+        let choice = self.jit.choice(index);
+        let (began, vectors) = choice.map_or((None, false), |c| (c.begin(), c.takes_vectors()));
         let compiled = self.jit.compiled.as_ref()?;
         let Some(code) = compiled.of_template(index) else {
             return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));
@@ -309,9 +311,15 @@ impl Decoder {
         let message = code.message(window, bytes.len(), start, dictionary, words, terms);
         let leaves_lanes = code.leaves_lanes;
         // In a stream the message may be incomplete, which says nothing about SIMD.
-        if vectors && (!STREAM || message.is_some()) {
-            // If the compiled code bailed out too, the work of the SIMD engine was wasted.
-            self.jit.vectors_did(index, message.as_ref().is_none_or(|message| message.is_declined));
+        if let Some(choice) = self.jit.choice(index)
+            && (!STREAM || message.is_some())
+        {
+            let end = message.as_ref().map_or(start.0, |message| message.end);
+            choice.end(began, end - start.0);
+            if vectors {
+                // If the compiled code bailed out too, the work of the SIMD engine was wasted.
+                choice.learn(message.as_ref().is_none_or(|message| message.is_declined));
+            }
         }
         let Some(message) = message else {
             return self.decode_tree::<STREAM>(buffer, bytes, (at, index, bits));

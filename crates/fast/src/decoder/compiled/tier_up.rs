@@ -1,6 +1,7 @@
 //! When templates are compiled, and how often their code succeeds.
 
 use super::Compiled;
+use super::choice::SequenceChoice;
 use super::tail::PacketTail;
 use crate::decoder::vectors::{Habit, Wide};
 use crate::decoder::{DecoderOptions, EngineUnderTest, TierUp};
@@ -14,8 +15,8 @@ pub(in crate::decoder) struct JitEngine {
     /// Messages decoded without machine code, by template.
     heat: Vec<u32>,
     due: TierUpSchedule,
-    /// SIMD success for the sequences of plain code, by template; `None` if there is no SIMD.
-    sequences: Vec<Option<Habit>>,
+    /// How the entries of plain templates are decoded, by template; `None` if SIMD cannot decode them.
+    sequences: Vec<Option<SequenceChoice>>,
     /// Success of tree code, by template.
     trees: Vec<Habit>,
     pub(super) tail: PacketTail,
@@ -57,10 +58,11 @@ impl JitEngine {
         program: &Arc<Program>,
         wide: Option<Wide>,
     ) -> Self {
+        let is_forced = options.wanted_engine() == EngineUnderTest::Vectors;
         let hands_over = |quick: &Option<Quick>| {
             let sequence = quick.as_ref()?.sequence?;
             program.runs.get(sequence.run as usize)?.plan.as_ref()?;
-            wide.map(|_| Habit::default())
+            wide.map(|_| SequenceChoice::new(is_forced))
         };
         let compiled = compiled(options, program);
         Self {
@@ -99,19 +101,10 @@ impl JitEngine {
         self.heat[template]
     }
 
-    /// True if plain code of this template should use SIMD now.
+    /// Returns the choice between SIMD and plain code for the entries of a template, if there is one.
     #[inline(always)]
-    pub(super) fn may_use_vectors(&mut self, template: u32) -> bool {
-        let habit = self.sequences.get_mut(template as usize);
-        habit.and_then(Option::as_mut).is_some_and(Habit::is_good)
-    }
-
-    /// Records the success of SIMD for plain code of a template.
-    #[inline(always)]
-    pub(super) fn vectors_did(&mut self, template: u32, is_declined: bool) {
-        if let Some(Some(habit)) = self.sequences.get_mut(template as usize) {
-            habit.learn(is_declined);
-        }
+    pub(super) fn choice(&mut self, template: u32) -> Option<&mut SequenceChoice> {
+        self.sequences.get_mut(template as usize)?.as_mut()
     }
 
     /// True if tree code of this template should be tried now.
