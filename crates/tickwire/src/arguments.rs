@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 /// Decodes, encodes, receives and publishes market data; runs FIX sessions.
 ///
 /// Exit status: 0 on success, 1 if the data has errors, 2 if the command line is wrong or a file
-/// cannot be opened. -? asks for help like --help.
+/// cannot be opened. -? prints the help, as --help does.
 #[derive(Debug, Parser)]
 #[command(name = "tickwire", version, arg_required_else_help = true)]
 pub struct CommandLine {

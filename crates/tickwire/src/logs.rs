@@ -21,7 +21,7 @@ const COMPILER: &str = "cranelift";
 pub enum LogFormat {
     /// Lines for people.
     Text,
-    /// One JSON object per line, for remarks such as the monitor's address too.
+    /// One JSON object per line, also for notes such as the monitor's address.
     Json,
 }
 

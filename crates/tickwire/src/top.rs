@@ -8,28 +8,29 @@ use tickwire_telemetry::http::{HttpAddress, HttpTlsClient, Token};
 
 /// Show a running process in the terminal.
 ///
-/// Reads the API of a process that runs with --monitor, on this machine or, through a tunnel of ssh, on another; or of a
-/// monitor of several processes, which it lists first. Keys: 1 to 5 choose a view, up and down a line, m shows gaps, events and
-/// times of the last minutes, h charts of the last hour, Enter opens a process or explains a packet, / searches instruments, Esc
-/// goes back, q leaves.
+/// Reads the API of a process that runs with --monitor, on this machine or, through an SSH tunnel, on another. If it
+/// is a monitor of several processes, lists these first. Keys: 1 to 5 choose a view, up and down choose a line, m
+/// shows gaps, events and times of the last minutes, h charts of the last hour, Enter opens a process or explains a
+/// packet, / searches instruments, Esc goes back, q leaves.
 #[derive(Debug, clap::Args)]
 pub struct TopArgs {
     /// Port of its monitor on the loopback interface, or ADDRESS:PORT.
     #[arg(value_name = "PORT", default_value = "9100")]
     address: HttpAddress,
-    /// Name of the process to show first, if the monitor is of several (`tickwire monitor`, `tickwire demo --monitor`).
+    /// Name of the process to show first, if the monitor shows several (`tickwire monitor`, `tickwire demo
+    /// --monitor`).
     #[arg(long, value_name = "NAME")]
     process: Option<String>,
     /// File with the token of its monitor, if it has one.
     #[arg(long, value_name = "FILE")]
     monitor_token: Option<PathBuf>,
-    /// Speak TLS: the monitor's certificate must be from these authorities (PEM).
+    /// Connect over TLS; the monitor's certificate must be from these authorities (PEM).
     #[arg(long, value_name = "FILE")]
     monitor_tls_authorities: Option<PathBuf>,
     /// Name in the monitor's certificate. Default: its IP address.
     #[arg(long, value_name = "NAME", requires = "monitor_tls_authorities")]
     monitor_tls_name: Option<String>,
-    /// Own certificate chain (PEM), for a monitor with --monitor-tls-clients.
+    /// Certificate chain of this client (PEM), for a monitor with --monitor-tls-clients.
     #[arg(long, value_name = "FILE", requires_all = ["monitor_tls_authorities", "monitor_tls_key"])]
     monitor_tls_cert: Option<PathBuf>,
     /// Private key of --monitor-tls-cert (PEM).

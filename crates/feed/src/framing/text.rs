@@ -61,9 +61,9 @@ impl FromStr for ResetPolicy {
 pub enum ParseFramingErrorKind {
     /// The value is impossible.
     Config(FramingConfigError),
-    /// The key of the item is unknown.
+    /// The key of the item is unknown, or an item after the first has no `=`.
     Key,
-    /// The item is unknown.
+    /// The first item is neither the name of a preset nor of the form `key=value`.
     Preset,
     /// The value does not have the form of its item.
     Value {
@@ -119,7 +119,7 @@ impl FromStr for Framing {
     /// | `preamble` | length in bytes |
     /// | `seq`, `length` | `OFFSET:WIDTH:be`, `OFFSET:WIDTH:le` or `none` |
     /// | `chunks` | two such fields with `/` between, count and number; or `none` |
-    /// | `envelope` | `bare` or `step` |
+    /// | `envelope` | `bare`, `step` or `counted` |
     /// | `header` | `fixed:PREFIX:WIDTH:be:SUFFIX` in bytes, `encoded:PREFIX:SUFFIX` in fields, or `none` |
     /// | `reset` | `never`, `template`, `message` or `packet` |
     /// | `reset-template` | template id or `none` |

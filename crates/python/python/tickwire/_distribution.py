@@ -113,8 +113,8 @@ def subscribe(
       now, otherwise DDS until a publisher over shared memory arrives first. Without the feature ``dds``,
       always shared memory
     - ``domain``: the publisher's ``--domain``
-    - ``directory`` and ``user``: directory and owner of the channels, by default ``/dev/shm/tickwire-USER``
-      of this process's user
+    - ``directory`` and ``user``: directory and owner of the channels, by default ``/dev/shm/tickwire-UID``
+      with the numeric id of this process's user
     - ``last_values``: start with the last sample of each key; the publisher must keep them, which is its
       default
     - ``partitions``: names of partitions, as in the publisher's ``--partition``

@@ -342,7 +342,7 @@ fn driven(channel: &Channel) -> Result<Driven<Dynamic, BookAdapter>, String> {
     let peek = SeqNumPeek::new(channel.program.set(), &channel.seq_num);
     if !peek.can_find() {
         return Err(
-            "replay: messages that come again need a sequence number of their own: name its \
+            "replay: replayed messages need a sequence number in the message itself: name its \
                     field (seq_num)"
                 .to_owned(),
         );

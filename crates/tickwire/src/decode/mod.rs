@@ -239,8 +239,8 @@ impl DecodeArgs {
         match self.output.path() {
             Some(path) if self.format.is_none() && is_of_columns(path) => {
                 Err(Failure::Usage(format!(
-                    "--output {}: decode writes text; `tickwire export` writes this format, and --format \
-                     says which text a file of any name has",
+                    "--output {}: decode writes text; use `tickwire export` for this format, or add \
+                     --format to write text to a file of this name",
                     path.display()
                 )))
             }

@@ -299,7 +299,7 @@ impl<'r> Report<'r> {
             ));
         }
         if findings.total() > 0 {
-            self.remark(&format!("let pass: {}", findings_text(findings)));
+            self.remark(&format!("errors counted but accepted: {}", findings_text(findings)));
         }
         if !quiet || self.is_flawed() {
             self.remark(&format!(

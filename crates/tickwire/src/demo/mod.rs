@@ -24,8 +24,8 @@ const FEEDS: [&str; 2] = ["Simple", "Complex"];
 /// Demonstrate the codecs and the whole chain from a simulated exchange to a subscriber.
 ///
 /// First the command generates, encodes and decodes two feeds, checks every value and prints the
-/// speed. Simple has order messages in 1024-byte packets with a dictionary reset each; Complex has
-/// market data with several entries per message and one message per packet.
+/// speed. Simple has order messages in packets of 1024 bytes, with a dictionary reset before each
+/// packet. Complex has market data with several entries per message and one message per packet.
 ///
 /// Then each feed runs live on loopback. A multicaster sends lines A and B, which both lose
 /// packets. A publisher arbitrates the lines, decodes the feed and publishes it, over DDS and then

@@ -27,8 +27,9 @@ pub struct DeliveryArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(DOMAIN_MAX)))]
     domain: u32,
-    /// Samples kept for subscribers that join late, per topic, or per security if that is the key;
-    /// 0 for none. Set the same value on both sides. Shared memory keeps one at most.
+    /// Samples kept for subscribers that join late, per topic, or per security if the topic is
+    /// keyed by security; 0 for none. Set the same value on both sides. Shared memory keeps one at
+    /// most.
     #[arg(long, value_name = "DEPTH", default_value_t = 1)]
     last_values: u32,
     /// Partition; may be repeated. Publisher and subscriber must share one, or have none.
@@ -51,8 +52,8 @@ pub struct DeliveryArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Shared memory")]
 struct ShmArgs {
-    /// Directory of the channels, for all domains. Default: /dev/shm/tickwire-USER, followed by
-    /// -DOMAIN unless the domain is 0.
+    /// Directory of the channels, for all domains. Default: /dev/shm/tickwire-UID, where UID is the
+    /// numeric id of the user, followed by -DOMAIN unless the domain is 0.
     #[arg(long, value_name = "DIRECTORY")]
     shm_directory: Option<PathBuf>,
     /// Numeric id of the user who owns the channels. Default: the user of this process. Channels of
@@ -66,8 +67,8 @@ struct ShmArgs {
     /// publisher's user must be in it, or be root. Default: the group of the publisher's process.
     #[arg(long, value_name = "GROUP", value_parser = group_id, conflicts_with = "shm_readers")]
     shm_group: Option<u32>,
-    /// Largest size of a topic's ring. A reader that falls a ring behind loses samples; if a file or
-    /// capture is published, the publisher waits for it. Default: 16 MiB, or 64 MiB if samples have
+    /// Largest size of a topic's ring. A reader that is a whole ring behind loses samples, but a
+    /// publisher of a file or capture waits for it. Default: 16 MiB, or 64 MiB if samples have
     /// sequences; rings of echoes have a quarter.
     #[arg(long, value_name = "BYTES", value_parser = size_in(RING_BYTES_MIN..=RING_BYTES_MAX))]
     shm_ring: Option<Size>,

@@ -25,8 +25,8 @@ pub struct DdsArgs {
     /// Do not retransmit lost samples.
     #[arg(long)]
     best_effort: bool,
-    /// Samples buffered for a slow subscriber, per topic, or per security if that is the key.
-    /// DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
+    /// Samples buffered for a slow subscriber, per topic, or per security if the topic is keyed by
+    /// security. DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
     #[arg(long, value_name = "DEPTH|all")]
     history: Option<History>,
     /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the

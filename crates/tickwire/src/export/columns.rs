@@ -136,8 +136,8 @@ pub struct ExportArgs {
     /// Column type of decimals.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(super) decimals: DecimalColumns,
-    /// Threads; 0 is one per core. Each exports a capture; those without one encode columns of Parquet files and compute
-    /// digests.
+    /// Threads; 0 is one per core. Each exports a capture; threads without a capture encode columns of Parquet files
+    /// and compute digests.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
     /// Print nothing but errors.

@@ -26,7 +26,8 @@ pub struct ImportArgs {
     /// Replace the output file if it exists.
     #[arg(long)]
     force: bool,
-    /// Template file for the feed file to name. Default: templates.xml beside the feed file.
+    /// Template file whose path is written to the feed file. Default: templates.xml beside the feed
+    /// file.
     #[arg(short, long, value_name = "FILE")]
     templates: Option<PathBuf>,
 }

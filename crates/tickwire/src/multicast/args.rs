@@ -20,10 +20,11 @@ use tickwire_net::replay::Pace;
 /// duplicate, reorder and delay packets, drift or be silent. Snapshots can be lost or late. The
 /// same seed gives the same faults. An option `A[,B]` takes one value for both lines or one for each.
 ///
-/// If a capture has packets to several destinations, each line carries those to its own group and
-/// port, with --line-b also those of line B. --capture-address and --capture-port choose the packets
-/// of one destination, which may differ from that of the line. Standard input and pipes can be read
-/// only once: each line carries all their packets, or those chosen.
+/// If a capture has packets to several destinations, each line carries the packets to its own group
+/// and port; with --line-b, line B does the same. --capture-address and --capture-port choose the
+/// packets of one destination, which may differ from that of the line. Standard input and pipes can
+/// be read only once: each line carries all their packets, or those that --capture-address and
+/// --capture-port choose.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.

@@ -36,9 +36,9 @@ pub struct FramingArgs {
     /// The bytes around the FAST messages of a packet. A preset: cme, moex-asts, moex-spectra,
     /// moex-forts, b3-umdf, eurex-t7, cqg, szse-step, or none (the default). A description, such as
     /// preamble=5,seq=0:4:be,reset=packet. cme,envelope=counted is CME's TCP replay, with an
-    /// encoded length before each packet. auto detects framing and reset from the packets to
-    /// one destination, the busiest that fits one, and prints them; if several fit, nothing is
-    /// decoded.
+    /// encoded length before each packet. auto detects framing and reset from packets and prints
+    /// them. It uses the packets to one destination: the busiest one whose packets fit a framing.
+    /// If several framings fit, nothing is decoded.
     #[arg(long, value_name = "PRESET|TEXT|auto")]
     framing: Option<FramingChoice>,
     /// When dictionaries are reset. Default: defined by the framing.

@@ -87,7 +87,8 @@ impl MonitorArgs {
     ) -> Result<(), Failure> {
         let viewing = self.token()?;
         if viewing.is_some_and(|viewing| viewing.expose() == token.token().expose()) {
-            let text = "--monitor-token and --admin-token are the same: whoever may look could change sessions";
+            let text = "--monitor-token and --admin-token are the same, so viewers could change sessions: \
+                        use different tokens";
             return Err(Failure::Usage(text.to_owned()));
         }
         builder.set_administration(routes);

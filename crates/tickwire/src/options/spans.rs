@@ -105,7 +105,7 @@ mod without_otlp {
                 None => Ok(None),
                 Some(_) => Err(Failure::Usage(
                     "--otlp: this program was built without OTLP: build it with cargo build --release --features otlp; \
-                     --metrics and --monitor show gaps, books and sessions without"
+                     --metrics and --monitor show gaps, books and sessions without it"
                         .to_owned(),
                 )),
             }

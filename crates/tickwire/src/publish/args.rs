@@ -84,8 +84,8 @@ pub struct PublishArgs {
     /// Only decode; publish nothing (also -emptyBuilder).
     #[arg(long, alias = "emptyBuilder")]
     pub empty_builder: bool,
-    /// Expect no echoes (also -noecho). Without it, each subscriber that echoes when publishing begins
-    /// owes an echo of each sample.
+    /// Expect no echoes (also -noecho). Without this option, an echo of each sample is expected from
+    /// each subscriber that echoes when publishing begins.
     #[arg(long, alias = "noecho")]
     pub no_echo: bool,
     /// Subscribers to wait for before the first packet. Default: 1 for a file, 0 for a group.

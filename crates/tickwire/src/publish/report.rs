@@ -124,7 +124,7 @@ impl Report<'_> {
             (feed.faults, "packets or parts of packets could not be decoded"),
             (feed.refused, "messages have values that no sample can hold"),
             (feed.passed_over, "messages of templates without a sample"),
-            (outlet.dropped, "samples dropped: no subscriber made room in --patience"),
+            (outlet.dropped, "samples dropped: a subscriber's buffer stayed full for --patience"),
             (outlet.unlisted, "samples of securities without topic: name them with --securities"),
             (outlet.stalls, "writes had to wait for a slow subscriber"),
         ];

@@ -107,7 +107,7 @@ impl Described {
         let peek = SeqNumPeek::new(self.program.set(), &self.seq_num);
         if !peek.can_find() {
             return Err(Failure::Usage(
-                "replay: messages that come again need a sequence number of their own: name its field \
+                "replay: replayed messages need a sequence number in the message itself: name its field \
                  with --seq-num"
                     .to_owned(),
             ));

@@ -184,7 +184,7 @@ impl Corpus {
         };
         let cannot = |why: String| Failure::Data(format!("{name}: {why}"));
         if framing.header_before_message() != MessageHeader::None {
-            let why = "headers before each message cannot be taken off here: decode measures them, with \
+            let why = "bench cannot strip headers before each message: measure with tickwire decode \
                        --format summary";
             return Err(Failure::Usage(format!("{name}: {why}")));
         }

@@ -71,13 +71,15 @@ impl Peer {
         let printed: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         let number = |name: &str| printed.as_ref()?.get(name)?.as_f64();
         let (Some(messages), Some(nanos)) = (number("messages"), number("ns_per_message")) else {
-            return Err("it did not print what it should".to_owned());
+            return Err("its output is not the expected JSON object".to_owned());
         };
         if messages != input.messages as f64 {
-            return Err(format!("it found {messages} messages, not {}", input.messages));
+            return Err(format!("it found {messages} messages, expected {}", input.messages));
         }
         match printed.as_ref().and_then(|printed| printed.get("digest")?.as_str()) {
-            Some(digest) if digest != input.digest => Err("it decoded other values".to_owned()),
+            Some(digest) if digest != input.digest => {
+                Err("it decoded values that differ from ours".to_owned())
+            }
             _ => Ok(nanos),
         }
     }

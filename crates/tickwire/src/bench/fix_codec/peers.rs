@@ -63,9 +63,9 @@ pub fn measure(folder: &Path, messages: &[(&'static str, &[u8])]) -> Vec<(Label,
 /// The output is not JSON, or the digest is not the `expected` one; the text is for the user.
 fn times(output: &Output, expected: &str) -> Result<Vec<(&'static str, f64)>, String> {
     let printed: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| "it did not print what it should".to_owned())?;
+        .map_err(|_| "its output is not the expected JSON object".to_owned())?;
     if printed.get("digest").is_some_and(|digest| digest != expected) {
-        return Err("it read other values".to_owned());
+        return Err("it read values that differ from ours".to_owned());
     }
     let time = |operation: &&'static str| Some((*operation, printed.get(*operation)?.as_f64()?));
     Ok(OPERATIONS.iter().filter_map(time).collect())
@@ -137,7 +137,10 @@ mod tests {
         assert_ne!(expected, digest(&other));
         let right = printed(&format!("{{\"parse\": 100.5, \"digest\": \"{expected}\"}}"));
         assert_eq!(times(&right, &expected), Ok(vec![("parse", 100.5)]));
-        assert_eq!(times(&right, &digest(&other)), Err("it read other values".to_owned()));
+        assert_eq!(
+            times(&right, &digest(&other)),
+            Err("it read values that differ from ours".to_owned())
+        );
         assert_eq!(times(&printed("{\"parse\": 2}"), &expected), Ok(vec![("parse", 2.0)]));
     }
 

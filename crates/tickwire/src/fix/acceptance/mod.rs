@@ -31,8 +31,8 @@ pub struct AcceptanceArgs {
     /// Reject a tag without a value
     #[arg(long, value_name = "yes|no", default_value = "yes")]
     validate_fields_have_values: YesNo,
-    /// Engine whose definitions are run. Those of the other engines expect no DefaultApplVerID in a
-    /// Business Message Reject, those of quickfixgo other texts before FIX 4.2
+    /// Engine whose test definitions are run. Only those of quickfix expect DefaultApplVerID in a
+    /// Business Message Reject; those of quickfixgo expect other texts before FIX 4.2
     #[arg(long, value_name = "ENGINE", default_value = "quickfix")]
     suite: Suite,
 }

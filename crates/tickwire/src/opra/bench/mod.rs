@@ -22,10 +22,10 @@ const THREADS_MAX: u16 = 256;
 
 /// Measure the decoders and the encoder on this machine
 ///
-/// All packets are in memory. Each message ends up as a struct, and the compiler cannot remove any
-/// of the work. First the messages of the decoders are compared. Then the decoders run alternately,
-/// and the shortest pass of each is reported. The encoder's time is the time of decoding and
-/// re-encoding minus that of decoding.
+/// All packets are in memory. Each message is stored in a struct, and the compiler cannot remove
+/// any of the work. First the messages of the decoders are compared. Then the decoders run
+/// alternately, and the shortest pass of each is reported. The encoder's time is the time of
+/// decoding and re-encoding minus that of decoding.
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
     #[command(flatten)]

@@ -237,7 +237,7 @@ impl<'r> ChannelReport<'r> {
         if let Some((replay, refused)) = &self.replay {
             writeln!(
                 out,
-                "{} replayed in {} for {}; {} not replayed, {} not asked for; {} failed",
+                "{} replayed in {} for {}; {} not replayed, {} not requested; {} failed",
                 counted(replay.replayed, "message"),
                 counted(replay.requests, "request"),
                 counted(replay.gaps, "gap"),

@@ -245,7 +245,7 @@ mod without_columns {
         ) -> Result<Self, Failure> {
             Err(Failure::Usage(
                 "--tables: this program was built without columns: build it with cargo build --release --features \
-                 columns; --format csv and jsonl work without"
+                 columns; --format csv and jsonl work without it"
                     .to_owned(),
             ))
         }

@@ -54,8 +54,8 @@ pub struct ClientArgs {
     /// earlier runs in the same store are included in the count; this needs --journal in each run
     #[arg(long, value_name = "N")]
     orders: Option<u64>,
-    /// With --orders: end with an error when a Logon or a report is awaited for this long, with
-    /// --reliable also while it reconnects
+    /// With --orders: exit with an error if an expected Logon or report does not arrive for this
+    /// long. With --reliable, the time to reconnect counts too
     #[arg(long, value_name = "TIME", default_value = "1m")]
     timeout: Span,
     /// Encode this many orders before connecting
