@@ -36,7 +36,7 @@ fn main() {
     own_vectors(&root.join("../../fast/testdata"), &mut sets);
     println!("cargo::rerun-if-env-changed={ALL_VARIABLE}");
     if std::env::var_os(ALL_VARIABLE).is_some() {
-        shared_vectors(&tickwire_testing::vectors("fast.jsonl"), &mut sets);
+        conformance_cases(&mut sets);
         for folder in ["../../../captures", "../../../../shared/corpus"] {
             corpora(&root.join(folder), &mut sets);
         }
@@ -80,15 +80,13 @@ fn own_vectors(folder: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
 }
 
 /// Adds the conformance cases, named `shared NAME`.
-fn shared_vectors(path: &Path, sets: &mut BTreeMap<String, TemplateSet>) {
-    let Ok(text) = std::fs::read_to_string(path) else { return };
+fn conformance_cases(sets: &mut BTreeMap<String, TemplateSet>) {
+    let path = tickwire_testing::vectors("fast.jsonl");
     println!("cargo::rerun-if-changed={}", path.display());
-    for line in text.lines() {
-        let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        let xml = case["template_xml"].as_str().expect("a template file");
+    for case in tickwire_testing::fast_cases() {
         // Cases that test static errors have no decoder.
-        if let Ok(set) = TemplateSet::parse(xml) {
-            sets.insert(format!("shared {}", case["name"].as_str().expect("a name")), set);
+        if let Ok(set) = TemplateSet::parse(&case.template_xml) {
+            sets.insert(format!("shared {}", case.name), set);
         }
     }
 }

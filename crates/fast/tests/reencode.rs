@@ -3,14 +3,13 @@
 
 mod support;
 
-use serde_json::Value as Json;
 use std::sync::Arc;
-use support::{CORPORA, Corpus, hex, packets};
+use support::{CORPORA, Corpus, packets};
 use tickwire_fast::{
     Conformance, Decoder, DecoderOptions, Encoder, EncoderOptions, EngineUnderTest, FieldValue,
     Message, MessageBuilder, PacketEncoder, Program, Record, ResetPolicy, TemplateSet,
 };
-use tickwire_testing::vectors;
+use tickwire_testing::{FastCase, fast_cases};
 
 /// True if two records of one segment have the same fields with the same values.
 fn same_record(a: Record<'_>, b: Record<'_>) -> bool {
@@ -206,24 +205,22 @@ fn packed_captures_decode_packet_by_packet() {
 
 /// Decodes a case, encodes each message in the same order, and decodes the result. Returns the
 /// number of messages, and of messages whose bytes are the same.
-fn reencode_case(case: &Json) -> (usize, usize) {
-    let name = &case["name"];
-    let set = TemplateSet::parse(case["template_xml"].as_str().unwrap()).expect("a valid template");
+fn reencode_case(case: &FastCase) -> (usize, usize) {
+    let name = &case.name;
+    let set = TemplateSet::parse(&case.template_xml).expect("a valid template");
     let program = Arc::new(Program::compile(set).unwrap());
     let mut decoder = Decoder::new(program.clone());
     let mut again = canonical_decoder(&program, ResetPolicy::Template);
     let mut encoder = Encoder::new(program.clone());
     let mut builder = MessageBuilder::new(program.clone());
     let (mut messages, mut identical) = (0, 0);
-    for buffer in case["hex"].as_array().unwrap() {
-        let buffer = buffer.as_str().unwrap();
-        if buffer.starts_with('!') {
+    for buffer in &case.buffers {
+        if buffer.has_reset {
             decoder.reset();
             encoder.reset();
             again.reset();
         }
-        let bytes = hex(buffer.trim_start_matches('!'));
-        let mut rest = &bytes[..];
+        let mut rest = &buffer.bytes[..];
         while !rest.is_empty() {
             let decoded = decoder.decode(rest).expect("decodes");
             let describe =
@@ -253,14 +250,9 @@ fn reencode_case(case: &Json) -> (usize, usize) {
 
 #[test]
 fn every_message_of_the_cases_survives_encoding() {
-    let path = vectors("fast.jsonl");
     let (mut cases, mut messages, mut identical) = (0, 0, 0);
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let case: Json = serde_json::from_str(line).unwrap();
-        if !case["error"].is_null() {
-            continue;
-        }
-        let counts = reencode_case(&case);
+    for case in fast_cases().iter().filter(|case| case.error.is_null()) {
+        let counts = reencode_case(case);
         cases += 1;
         messages += counts.0;
         identical += counts.1;

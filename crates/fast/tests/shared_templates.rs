@@ -1,7 +1,7 @@
 //! Reads every template file of the shared corpus and vectors, if they are available.
 
 use tickwire_fast::template::TemplateSet;
-use tickwire_testing::{shared, vectors};
+use tickwire_testing::{fast_cases, shared};
 
 #[test]
 fn corpus_template_files_load() {
@@ -21,15 +21,14 @@ fn corpus_template_files_load() {
 
 #[test]
 fn vector_templates_load_or_fail_with_the_code_expected() {
-    for line in std::fs::read_to_string(vectors("fast.jsonl")).unwrap().lines() {
-        let case: serde_json::Value = serde_json::from_str(line).unwrap();
-        let name = case["name"].as_str().unwrap();
-        let result = TemplateSet::parse(case["template_xml"].as_str().unwrap());
-        if case["static"] == true {
+    for case in fast_cases() {
+        let name = &case.name;
+        let result = TemplateSet::parse(&case.template_xml);
+        if case.is_static {
             let errors = result.expect_err(name).errors;
             let codes: Vec<&str> =
                 errors.iter().filter_map(|error| Some(error.code?.as_str())).collect();
-            assert_eq!(codes, [case["error"].as_str().unwrap()], "{name}");
+            assert_eq!(codes, [case.error.as_str().unwrap()], "{name}");
         } else {
             let set = result.unwrap_or_else(|errors| panic!("{name}: {errors}"));
             check_round_trip(name, &set);

@@ -1,5 +1,6 @@
-//! Shared test utilities: captures of real feeds, skips of tests that cannot run, captures with length
-//! prefixes, hex, choices from a seed or a property test, template files generated from such choices.
+//! Shared test utilities: captures of real feeds, skips of tests that cannot run, conformance cases,
+//! captures with length prefixes, hex, choices from a seed or a property test, template files
+//! generated from such choices.
 //!
 //! A test that cannot run reports this through [`skip`] and returns. With `TICKWIRE_REQUIRE_ALL=1`
 //! a skip fails the test instead; `TICKWIRE_REQUIRE=files,programs` requires only these kinds
@@ -18,9 +19,11 @@
 //! }
 //! ```
 
+mod cases;
 mod choices;
 mod template_file;
 
+pub use cases::{CaseBuffer, FastCase, cases, fast_cases, vectors};
 pub use choices::Choices;
 pub use template_file::template_file;
 
@@ -102,12 +105,6 @@ pub fn shared(path: &str) -> Option<PathBuf> {
         );
     }
     found
-}
-
-/// Returns the path of a file of conformance cases, one per line: `fast.jsonl` or `opra.jsonl` in
-/// this crate's folder `vectors`.
-pub fn vectors(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(file)
 }
 
 /// Splits a file of packets, each with a length prefix of four bytes, highest first.

@@ -15,9 +15,7 @@ const DECODERS: [&str; 5] =
 #[test]
 fn every_decoder_prints_the_messages_and_errors_of_the_cases() {
     let path = tickwire_testing::vectors("opra.jsonl");
-    let text = std::fs::read_to_string(&path).expect("readable");
-    let cases: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let cases = tickwire_testing::cases("opra.jsonl");
     for decoder in DECODERS {
         let run = tickwire(&format!("opra vectors {} --decoder {decoder}", path.display()));
         assert_eq!((run.status, run.err.as_str()), (0, ""), "{decoder}");

@@ -51,14 +51,10 @@ fn own_vectors_decode_alike_at_every_level() {
 
 #[test]
 fn shared_cases_decode_alike_at_every_level() {
-    let path = tickwire_testing::vectors("fast.jsonl");
     let mut count = 0;
-    for line in std::fs::read_to_string(path).expect("UTF-8").lines() {
-        let case: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        let Ok(set) = TemplateSet::parse(case["template_xml"].as_str().expect("XML")) else {
-            continue;
-        };
-        let name = format!("shared {}", case["name"].as_str().expect("a name"));
+    for case in tickwire_testing::fast_cases() {
+        let Ok(set) = TemplateSet::parse(&case.template_xml) else { continue };
+        let name = format!("shared {}", case.name);
         if !support::is_generated(&name) {
             return;
         }
@@ -66,13 +62,11 @@ fn shared_cases_decode_alike_at_every_level() {
         for conformance in LEVELS {
             let options = DecoderOptions::default().conformance(conformance);
             let mut pair = Pair::new(&name, set.clone(), options);
-            for buffer in case["hex"].as_array().expect("buffers") {
-                let buffer = buffer.as_str().expect("hex");
-                if buffer.starts_with('!') {
+            for buffer in &case.buffers {
+                if buffer.has_reset {
                     pair.reset();
                 }
-                let bytes = hex(buffer.trim_start_matches('!'));
-                let mut rest = &bytes[..];
+                let mut rest = &buffer.bytes[..];
                 while let Some(len) = pair.decode(rest) {
                     rest = &rest[len..];
                 }

@@ -8,11 +8,7 @@ pub use tickwire_testing::shared;
 
 /// Returns the conformance cases.
 pub fn vectors() -> Vec<Value> {
-    let text = std::fs::read_to_string(tickwire_testing::vectors("opra.jsonl")).expect("readable");
-    let cases: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(cases.len(), 44);
-    cases
+    tickwire_testing::cases("opra.jsonl")
 }
 
 /// Returns the packets of the trace.
