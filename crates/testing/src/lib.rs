@@ -82,25 +82,23 @@ pub fn skip(need: Need, why: impl std::fmt::Display) {
 }
 
 /// Returns the path of a file or folder that is not part of the project: `path` in `../shared`, or,
-/// if it begins with `corpus/`, in the folder `captures`, which `.ci/fetch-captures` fills. Skips
-/// and returns `None` if neither exists.
+/// without its first part `corpus`, in the folder `captures`, which `.ci/fetch-captures` fills.
+/// Skips and returns `None` if neither exists.
 ///
 /// # Panics
 /// As [`skip`].
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let fetched = path.strip_prefix("corpus/").map(|name| root.join("captures").join(name));
-    let found = [Some(root.join("../shared").join(path)), fetched]
-        .into_iter()
-        .flatten()
-        .find(|path| path.exists());
+    let fetched =
+        root.join("captures").join(Path::new(path).strip_prefix("corpus").unwrap_or(path.as_ref()));
+    let found = [root.join("../shared").join(path), fetched].into_iter().find(|path| path.exists());
     if found.is_none() {
         skip(
             Need::Files,
             format_args!(
-                "{path} is neither in ../shared nor, as a capture, in captures: .ci/fetch-captures \
-                 fetches those that are public"
+                "{path} is neither in ../shared nor in captures: .ci/fetch-captures fetches files \
+                 that are public"
             ),
         );
     }
