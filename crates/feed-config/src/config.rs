@@ -151,7 +151,7 @@ pub struct Arbitration {
     /// Longest wait for a missing packet that only one line can deliver.
     pub single_line_hold: Option<Duration>,
     /// True if sequence numbers restart only after a SequenceReset message.
-    pub keep_numbering: Option<bool>,
+    pub explicit_restarts: Option<bool>,
 }
 
 /// How books become fresh again.

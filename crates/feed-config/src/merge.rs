@@ -21,7 +21,7 @@ impl Settings {
         let arbitration = or!(
             own,
             other,
-            Arbitration { hold, skew, heartbeat, held, single_line_hold, keep_numbering }
+            Arbitration { hold, skew, heartbeat, held, single_line_hold, explicit_restarts }
         );
         let (own, other) = (&self.recovery, &defaults.recovery);
         let recovery = or!(

@@ -353,17 +353,17 @@ fn duration(
 }
 
 fn arbitration(table: &Table<'_, '_>, findings: &mut ConfigFindings<'_>) -> Arbitration {
-    let known = ["hold", "skew", "heartbeat", "held", "single_line_hold", "keep_numbering"];
+    let known = ["hold", "skew", "heartbeat", "held", "single_line_hold", "explicit_restarts"];
     table.refuse_unknown(&known, findings);
     let held = table.get("held", findings);
-    let keep_numbering = table.get("keep_numbering", findings);
+    let explicit_restarts = table.get("explicit_restarts", findings);
     Arbitration {
         hold: duration(table, "hold", Duration::ZERO, HOLD_MAX, findings),
         skew: duration(table, "skew", Duration::ZERO, SKEW_MAX, findings),
         heartbeat: duration(table, "heartbeat", Duration::from_millis(1), SILENCE_MAX, findings),
         held: held.and_then(|item| item.number(0..=HELD_MAX, findings)),
         single_line_hold: duration(table, "single_line_hold", Duration::ZERO, HOLD_MAX, findings),
-        keep_numbering: keep_numbering.and_then(|item| item.boolean(findings)),
+        explicit_restarts: explicit_restarts.and_then(|item| item.boolean(findings)),
     }
 }
 

@@ -102,7 +102,7 @@ impl Document {
             table.duration("heartbeat", arbitration.heartbeat);
             table.raw("held", arbitration.held);
             table.duration("single_line_hold", arbitration.single_line_hold);
-            table.raw("keep_numbering", arbitration.keep_numbering);
+            table.raw("explicit_restarts", arbitration.explicit_restarts);
         });
         let recovery = &settings.recovery;
         self.table(&format!("{prefix}recovery"), |table| {

@@ -643,21 +643,21 @@ mod tests {
     }
 
     /// A handler after packets 900 to 929 of both sides; all packets of B differ.
-    fn with_side_b_put_aside() -> LineHandler {
+    fn with_side_b_excluded() -> LineHandler {
         let mut handler = LineHandler::new(ArbiterOptions { hold_ns: 100, ..Default::default() });
         for seq_num in 900..930 {
             handler.handle_packet(0, Line::A, &integrity(seq_num, 900));
             handler.handle_packet(0, Line::B, &integrity(seq_num, 901));
             poll_all(&mut handler);
         }
-        assert!(handler.arbiter().is_put_aside(Line::B));
+        assert!(handler.arbiter().is_excluded(Line::B));
         handler
     }
 
     #[test]
-    fn a_side_that_is_put_aside_neither_hides_nor_delays_the_reset_of_the_other() {
+    fn a_side_that_is_excluded_neither_hides_nor_delays_the_reset_of_the_other() {
         for sides in [vec![Line::B, Line::A], vec![Line::A, Line::B], vec![Line::A]] {
-            let mut handler = with_side_b_put_aside();
+            let mut handler = with_side_b_excluded();
             let mut told = Vec::new();
             for side in &sides {
                 handler.handle_packet(10, *side, &control(b'K', 1, 931));

@@ -872,9 +872,9 @@ try {
     assert.equal(await page.locator('[data-process="feed-a"] [data-process-metric="declared_gaps"]').getAttribute("title"), "");
     api.processes = [{ ...up, channels: [{ ...feed, has_seq_nums: false, recent_gaps: 0, declared_gaps: 0 }] }, ...api.processes.slice(1)];
     await page.waitForSelector('[data-process="feed-a"] [data-process-metric="declared_gaps"] >> text="not numbered"');
-    const other = { ...feed, name: "other", lines: [line("b", "put_aside", 0)] };
+    const other = { ...feed, name: "other", lines: [line("b", "excluded", 0)] };
     api.processes = [{ ...up, channels: [...up.channels, other] }, ...api.processes.slice(1)];
-    await page.waitForSelector('[data-process="feed-a"] .tag >> text="B 1 of 3 silent, 1 of 3 put aside"');
+    await page.waitForSelector('[data-process="feed-a"] .tag >> text="B 1 of 3 silent, 1 of 3 excluded"');
     api.processes = [up, ...api.processes.slice(1)];
     await page.waitForSelector('[data-process="orders"] >> text="no answer"');
     // On a phone, no table scrolls sideways, and each cell has the name of its column.

@@ -10,7 +10,7 @@ import { senderCard } from "./sender.js";
 import { cell, shown, summaryTable } from "./summary.js";
 import { timeline } from "./timeline.js";
 
-const LEVELS = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
+const LEVELS = { live: "good", alive: "good", waiting: "warn", excluded: "warn", silent: "bad", stalled: "bad" };
 const SPARK_SECONDS = 120;
 
 export const pill = (status) => `pill ${LEVELS[status] ?? ""}`;

@@ -574,7 +574,7 @@ impl Channel {
                 () if is_stalled => "stalled",
                 () if line.socket.packets == 0 => "waiting",
                 () if is_silent => "silent",
-                () if line.is_put_aside => "put_aside",
+                () if line.is_excluded => "excluded",
                 () => "alive",
             };
             let group = self.description.lines.get(index).map(|line| line.group.clone());
@@ -774,7 +774,7 @@ mod tests {
             },
             input: InputCounters::default(),
             arbitrated: Some(LineCounters { lost: lost[line.index()], ..Default::default() }),
-            is_put_aside: false,
+            is_excluded: false,
         };
         Box::new(Counts {
             now_ns: 1,

@@ -128,7 +128,7 @@ pub(crate) struct LineCounts {
     pub(crate) input: InputCounters,
     /// Counts of the arbiter; only for lines of the incremental feed.
     pub(crate) arbitrated: Option<LineCounters>,
-    pub(crate) is_put_aside: bool,
+    pub(crate) is_excluded: bool,
 }
 
 /// Most stale books that are listed with their reasons.
@@ -174,7 +174,7 @@ impl Counts {
                 socket: *socket,
                 input: *counters.input(socket.source),
                 arbitrated: line.map(|line| arbiter.line_counters(line)),
-                is_put_aside: line.is_some_and(|line| arbiter.is_put_aside(line)),
+                is_excluded: line.is_some_and(|line| arbiter.is_excluded(line)),
             }
         };
         let instruments = recovery.instruments();

@@ -115,7 +115,7 @@ pub struct LineState {
     pub line: &'static str,
     /// Group and port.
     pub group: String,
-    /// `waiting`, `alive`, `silent`, `put_aside` or `stalled`.
+    /// `waiting`, `alive`, `silent`, `excluded` or `stalled`.
     pub status: &'static str,
     /// Milliseconds since the last packet, or since the socket was opened.
     pub age_ms: u64,

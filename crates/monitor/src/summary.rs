@@ -63,7 +63,7 @@ impl ChannelSummary {
             let fault = match (line.status, line.lost_percent) {
                 ("silent", _) => "is silent".to_owned(),
                 ("waiting", _) => "has received no packet".to_owned(),
-                ("put_aside", _) => "is put aside: it differs from the other one".to_owned(),
+                ("excluded", _) => "is excluded: it differs from the other one".to_owned(),
                 (_, Some(lost)) if lost >= LOST_PERCENT_WARN => {
                     format!("has lost {lost:.1} % in the last minute")
                 }

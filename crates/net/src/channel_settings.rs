@@ -209,7 +209,7 @@ impl ChannelSettings {
         options.silent_after_ns =
             arbitration.heartbeat.map_or(options.silent_after_ns, nanoseconds);
         options.reorder_ns = arbitration.single_line_hold.map_or(options.reorder_ns, nanoseconds);
-        if arbitration.keep_numbering == Some(true) {
+        if arbitration.explicit_restarts == Some(true) {
             options.unexpected = UnexpectedPolicy::Drop;
         }
     }

@@ -108,7 +108,7 @@ impl Kinds {
     fn of_line(&mut self, event: &LineEvent) -> &mut Kind {
         match event {
             LineEvent::Differing { .. } => &mut self.differing,
-            LineEvent::PutAside { line, .. } | LineEvent::Resumed { line } => {
+            LineEvent::Excluded { line, .. } | LineEvent::Resumed { line } => {
                 &mut self.line_trust[line.index()]
             }
             LineEvent::Silent { line, .. } | LineEvent::Heard { line, .. } => {
@@ -257,10 +257,10 @@ impl DifferingWatch {
             let more =
                 counters.differing.saturating_sub(std::mem::replace(seen, counters.differing));
             if more > 0 {
-                let aside = counters.put_aside;
+                let excluded = counters.excluded;
                 texts.push(format!(
                     "line {line:?}: {more} packets differ from the other line's with the same numbers; \
-                     {aside} of this line alone are put aside: does it carry another channel?"
+                     {excluded} of this line alone are excluded: does it carry another channel?"
                 ));
             }
         }
@@ -496,8 +496,8 @@ mod tests {
     #[test]
     fn copies_that_differ_are_warned_of_once_a_second() {
         let mut watch = DifferingWatch::default();
-        let lines = |differing, put_aside| {
-            let b = LineCounters { differing, put_aside, ..LineCounters::default() };
+        let lines = |differing, excluded| {
+            let b = LineCounters { differing, excluded, ..LineCounters::default() };
             move || [LineCounters::default(), b]
         };
         assert_eq!(watch.poll(0, lines(0, 0)), None);

@@ -275,8 +275,8 @@ impl<'s> Checker<'s> {
     /// Removes keys whose loss is legitimate because of the wrong line B: packets sent while it
     /// carried another channel, and numbers that the other channel has used, which may have taken
     /// their place. After these, packets that only one line carries may be missing until the lines
-    /// agree again: the handler could not know which line was wrong, and may have put the correct
-    /// one aside.
+    /// agree again: the handler could not know which line was wrong, and may have excluded the
+    /// correct one.
     fn without_deceptions(&self, mut keys: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
         let Some(wrong) = self.scenario.wrong_midway() else { return keys };
         let slack_ns = 20 * self.scenario.day.gap_ns + self.scenario.handler.hold_ns;
@@ -338,21 +338,21 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Checks that a line that carries another channel was put aside, if it was ever compared.
+    /// Checks that a line that carries another channel was excluded, if it was ever compared.
     pub(crate) fn check_lines(&mut self, arbiter: &Arbiter) {
         for (line, faults) in Line::ALL.into_iter().zip(self.scenario.lines) {
             let is_wrong = faults.is_some_and(|faults| faults.wrong_line.is_some());
             let differing = arbiter.line_counters(line).differing;
-            let is_put_aside = arbiter.is_put_aside(line);
+            let is_excluded = arbiter.is_excluded(line);
             if self.scenario.wrong_midway().is_some() {
                 // Both lines carry this channel again.
-                if is_put_aside && self.may_agree_again() {
-                    self.fail(|| format!("line {line:?} is put aside at the end"));
+                if is_excluded && self.may_agree_again() {
+                    self.fail(|| format!("line {line:?} is excluded at the end"));
                 }
                 continue;
             }
-            if is_wrong && is_put_aside != (differing > 0) {
-                self.fail(|| format!("line {line:?} is wrong: {differing} packets differ, put aside: {is_put_aside}"));
+            if is_wrong && is_excluded != (differing > 0) {
+                self.fail(|| format!("line {line:?} is wrong: {differing} packets differ, excluded: {is_excluded}"));
             } else if !is_wrong && differing > 0 {
                 self.fail(|| format!("{differing} packets of line {line:?} differ"));
             }

@@ -38,9 +38,9 @@ fn lines_that_differ_are_events_with_their_reasons() {
     let differing = events(&all, "differing");
     assert!(!differing.is_empty());
     assert!(differing.iter().all(|event| event["seq_num"].is_u64() && event["time"].is_u64()));
-    let aside = events(&all, "put_aside");
-    assert!(!aside.is_empty());
-    for event in aside {
+    let excluded = events(&all, "excluded");
+    assert!(!excluded.is_empty());
+    for event in excluded {
         let expected = ["event", "time", "instrument", "line", "reason"];
         let members: Vec<&String> = event.as_object().expect("an object").keys().collect();
         assert_eq!(members, expected);

@@ -1,8 +1,7 @@
-//! Lines that disagree: copies that differ, lines that are not yet compared, lines that are put
-//! aside.
+//! Lines that disagree: copies that differ, lines that are not yet compared, excluded lines.
 
 use super::line::LineState;
-use super::{Arbiter, Arrival, Line, LineEvent, PutAsideReason, Standing};
+use super::{Arbiter, Arrival, ExclusionReason, Line, LineEvent, Standing};
 
 /// Result of comparing a copy with the other line's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ impl Arbiter {
     }
 
     /// True while packets that only this line sent are withheld, because its copies differ.
-    pub fn is_put_aside(&self, line: Line) -> bool {
+    pub fn is_excluded(&self, line: Line) -> bool {
         self.standing(line) == Standing::Doubtful
     }
 
@@ -75,21 +74,21 @@ impl Arbiter {
         self.note_copy(line, comparison);
     }
 
-    /// Records the result of a comparison, and puts the line aside or restores it.
+    /// Records the result of a comparison, and excludes the line or restores it.
     fn note_copy(&mut self, line: Line, comparison: CopyComparison) {
         let differing_max = self.options.differing_max.max(1);
         let is_wrong_for_certain = self.is_wrong_for_certain(line);
         let state = &mut self.states[line.index()];
         let differing = state.note_copy(comparison != CopyComparison::Equal);
-        let is_put_aside = differing >= differing_max || is_wrong_for_certain;
-        let was_put_aside = std::mem::replace(&mut state.is_put_aside, is_put_aside);
+        let is_excluded = differing >= differing_max || is_wrong_for_certain;
+        let was_excluded = std::mem::replace(&mut state.is_excluded, is_excluded);
         let reason = match comparison {
-            CopyComparison::LeavesOut => PutAsideReason::LeavesOut,
-            CopyComparison::Undecodable => PutAsideReason::Undecodable,
-            CopyComparison::Differs | CopyComparison::Equal => PutAsideReason::Second,
+            CopyComparison::LeavesOut => ExclusionReason::LeavesOut,
+            CopyComparison::Undecodable => ExclusionReason::Undecodable,
+            CopyComparison::Differs | CopyComparison::Equal => ExclusionReason::Second,
         };
-        match (was_put_aside, is_put_aside) {
-            (false, true) => self.push_event(LineEvent::PutAside { line, reason }),
+        match (was_excluded, is_excluded) {
+            (false, true) => self.push_event(LineEvent::Excluded { line, reason }),
             (true, false) => self.push_event(LineEvent::Resumed { line }),
             _ => {}
         }
@@ -107,14 +106,14 @@ impl Arbiter {
         let Some(held) = self.window.take(seq_num) else { return };
         let counters = &mut self.lines[held.line.index()];
         counters.first -= 1;
-        counters.put_aside += 1;
+        counters.excluded += 1;
     }
 
     /// Holds a packet of an untrusted line until it can be compared with the other line's copy.
     pub(super) fn hold_unconfirmed(&mut self, arrival: &Arrival<'_>, is_in_window: bool) {
         let Arrival { line, seq_num, .. } = *arrival;
         if !is_in_window {
-            self.lines[line.index()].put_aside += 1;
+            self.lines[line.index()].excluded += 1;
             return;
         }
         self.lines[line.index()].first += 1;
@@ -143,7 +142,7 @@ impl Arbiter {
         }
         self.drop_held(seq_num);
         let counters = &mut self.lines[held.line.index()];
-        counters.put_aside -= 1;
+        counters.excluded -= 1;
         counters.duplicate += 1;
         true
     }
@@ -160,7 +159,7 @@ impl Arbiter {
     }
 
     /// True if the held packet with the next number may be delivered. A packet of a line that is
-    /// put aside is dropped at its turn.
+    /// excluded is dropped at its turn.
     pub(super) fn is_deliverable(&mut self, next: u64) -> bool {
         let Some(held) = self.window.at(next) else { return false };
         let (line, received_ns) = (held.line, held.received_ns);

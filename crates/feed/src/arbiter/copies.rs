@@ -67,7 +67,7 @@ impl Arbiter {
     }
 
     /// Accepts the held copy of a number whose other copy was rejected: an unconfirmed copy is better
-    /// than a gap. Returns false if no copy is held, one was already accepted, or its line is put aside.
+    /// than a gap. Returns false if no copy is held, one was already accepted, or its line is excluded.
     pub(super) fn accept_unconfirmed_copy(&mut self, seq_num: u64) -> bool {
         let Some(held) = self.window.at(seq_num).copied() else { return false };
         let Held { line, hash, .. } = held;

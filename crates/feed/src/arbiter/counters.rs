@@ -1,7 +1,7 @@
 //! Counters of an arbiter.
 
 /// Packets of one line by result. `received` is the sum of `first`, `duplicate`, `replacement`,
-/// `late`, `old_epoch`, `unexpected`, `put_aside`, `too_long` and `not_polled`.
+/// `late`, `old_epoch`, `unexpected`, `excluded`, `too_long` and `not_polled`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounters {
     /// Packets handed in.
@@ -20,8 +20,8 @@ pub struct LineCounters {
     pub old_epoch: u64,
     /// Packets that do not fit the current epoch; see [`UnexpectedPolicy`](super::UnexpectedPolicy).
     pub unexpected: u64,
-    /// Packets that only this line sent while it was put aside, or had not agreed with the other.
-    pub put_aside: u64,
+    /// Packets that only this line sent while it was excluded, or had not agreed with the other.
+    pub excluded: u64,
     /// Packets that differ from the other line's, where this line is considered wrong. Each is also
     /// counted by its result, for example as a duplicate.
     pub differing: u64,

@@ -36,9 +36,9 @@ impl Line {
     }
 }
 
-/// Reason why one of two differing lines is put aside.
+/// Reason why one of two differing lines is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PutAsideReason {
+pub enum ExclusionReason {
     /// It skipped numbers that the other line sent, before their copies differed.
     LeavesOut,
     /// The other line delivered first in this epoch. It is unknown which of the two is wrong.
@@ -47,7 +47,7 @@ pub enum PutAsideReason {
     Undecodable,
 }
 
-impl PutAsideReason {
+impl ExclusionReason {
     /// Returns a name for events.
     pub const fn label(self) -> &'static str {
         match self {
@@ -70,13 +70,13 @@ pub enum LineEvent {
     },
     /// Too many copies of this line differ. Packets that only this line sends are no longer
     /// delivered.
-    PutAside {
+    Excluded {
         /// The line.
         line: Line,
         /// Why this line and not the other one.
-        reason: PutAsideReason,
+        reason: ExclusionReason,
     },
-    /// The copies of a line that was put aside agree again.
+    /// The copies of a line that was excluded agree again.
     Resumed {
         /// The line.
         line: Line,
@@ -108,17 +108,17 @@ impl fmt::Display for LineEvent {
             Self::Differing { line, seq_num } => {
                 write!(f, "line {line:?}: packet {seq_num} differs from the other line's")
             }
-            Self::PutAside { line, reason } => {
+            Self::Excluded { line, reason } => {
                 let reason = match reason {
-                    PutAsideReason::LeavesOut => "it skipped packets that the other line had",
-                    PutAsideReason::Second => {
+                    ExclusionReason::LeavesOut => "it skipped packets that the other line had",
+                    ExclusionReason::Second => {
                         "the other line delivered first; it is unknown which of them is wrong"
                     }
-                    PutAsideReason::Undecodable => "its packets cannot be decoded",
+                    ExclusionReason::Undecodable => "its packets cannot be decoded",
                 };
                 write!(
                     f,
-                    "line {line:?} is put aside because its packets differ from the other line's: {reason}"
+                    "line {line:?} is excluded because its packets differ from the other line's: {reason}"
                 )
             }
             Self::Resumed { line } => write!(f, "line {line:?} agrees with the other line again"),
@@ -142,11 +142,11 @@ pub(super) enum Standing {
     Trusted,
     /// None of its packets has been compared yet.
     Unproven,
-    /// Its copies differ: put aside.
+    /// Its copies differ: excluded.
     Doubtful,
 }
 
-/// Number of latest copies that decide whether a line is put aside.
+/// Number of latest copies that decide whether a line is excluded.
 const COPIES: u32 = 16;
 
 /// A number below the highest one of its line.
@@ -174,8 +174,8 @@ pub(super) struct LineState {
     pub(super) is_trusted: bool,
     /// The last copies, one bit each, the latest lowest: 1 for a copy that differed.
     differing: u32,
-    /// True if it was reported as put aside.
-    pub(super) is_put_aside: bool,
+    /// True if it was reported as excluded.
+    pub(super) is_excluded: bool,
     /// Arrival time of its last packet.
     pub(super) last_received_ns: Option<u64>,
     /// Arrival time of its first packet after a pause of at least `silent_after_ns`.

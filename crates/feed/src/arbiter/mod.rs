@@ -36,7 +36,7 @@
 //! A line may also show numbers of no known epoch without a reset, because it lost that packet or
 //! the feed has none. The next epoch then begins after the hold time, so that the other line can
 //! still deliver packets of the old one, including the reset. It does not begin while another line
-//! continues in the old epoch, if that line is trusted or was put aside without proof: either the
+//! continues in the old epoch, if that line is trusted or was excluded without proof: either the
 //! continuing line is behind, or the other line does not show a reset. After `skew_ns` the arbiter
 //! decides that there was no reset. If more packets of the next epoch arrive before that than can
 //! be kept, the epoch begins, unless the continuing line has passed the number at which the other
@@ -69,13 +69,13 @@
 //!
 //! 1. The line whose copy could not be decoded ([`Arbiter::reject`]).
 //! 2. The line that skipped at least two numbers that the other line has sent since they last
-//!    agreed, as a line does that suddenly carries another channel. It is put aside until the lines
+//!    agreed, as a line does that suddenly carries another channel. It is excluded until the lines
 //!    agree again. If its packets were delivered, [`Arbiter::out_of_sequence`] reports it.
 //! 3. The line that did not deliver first in this epoch. This is a guess and reported as such
-//!    ([`LineEvent::PutAside`]). From the second such copy on, delivered packets are out of
+//!    ([`LineEvent::Excluded`]). From the second such copy on, delivered packets are out of
 //!    sequence until the lines agree again or one of them is silent.
 //!
-//! While `differing_max` of its last 16 copies differ, a line is put aside: packets that only this
+//! While `differing_max` of its last 16 copies differ, a line is excluded: packets that only this
 //! line has are not delivered.
 //!
 //! A line that has not agreed on any packet yet may carry another channel. Its packets are held
@@ -143,7 +143,7 @@ mod window;
 
 pub use counters::{ArbiterCounters, LineCounters};
 pub use late::HoldNeeded;
-pub use line::{Line, LineEvent, PutAsideReason};
+pub use line::{ExclusionReason, Line, LineEvent};
 pub use options::{ArbiterOptions, UnexpectedPolicy};
 pub use output::{Gap, OutOfSequence, Output};
 

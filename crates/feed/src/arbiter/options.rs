@@ -32,7 +32,7 @@ pub struct ArbiterOptions {
     /// pauses of up to `skew_ns`. Default 2 ms.
     pub hold_ns: u64,
     /// How long to wait, in nanoseconds, when only one line can send the missing number, because
-    /// the other is not configured, silent or put aside. The packet can then only be out of order.
+    /// the other is not configured, silent or excluded. The packet can then only be out of order.
     /// At most `hold_ns`. Default 200 us, a few packets in a burst.
     pub reorder_ns: u64,
     /// How far a number may be below the highest of its line and still count as out of order. A
@@ -64,7 +64,7 @@ pub struct ArbiterOptions {
     pub behind_max: usize,
     /// Handling of unexpected numbers. Default: follow them after three packets.
     pub unexpected: UnexpectedPolicy,
-    /// A line is put aside while this many of its last 16 copies differ from the other line's; 0 counts
+    /// A line is excluded while this many of its last 16 copies differ from the other line's; 0 counts
     /// as 1. Default 3.
     pub differing_max: u32,
     /// The first sequence number, if known. With `None`, the first packet that arrives gives it.

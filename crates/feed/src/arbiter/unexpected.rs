@@ -295,7 +295,7 @@ impl Arbiter {
     }
 
     /// Returns the lines that are in the current epoch and show no sign of another. They have
-    /// agreed with the other line and are not wrong for certain. A line that is put aside by a
+    /// agreed with the other line and are not wrong for certain. A line that is excluded by a
     /// guess is included, because it may be the right one.
     fn staying(&self) -> impl Iterator<Item = &LineState> {
         let is_staying = |line: &Line| {

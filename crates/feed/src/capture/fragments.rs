@@ -168,7 +168,7 @@ impl Reassembly {
             None => Datagram::new(now),
         };
         if datagram.add(fragment).is_err() {
-            statistics.fragmented_given_up += 1;
+            statistics.fragmented_incomplete += 1;
             return None;
         }
         if datagram.is_complete() {
@@ -180,7 +180,7 @@ impl Reassembly {
 
     /// Drops all incomplete datagrams at the end of the capture.
     pub(super) fn finish(&mut self, statistics: &mut Statistics) {
-        statistics.fragmented_given_up += self.datagrams.len() as u64;
+        statistics.fragmented_incomplete += self.datagrams.len() as u64;
         self.datagrams.clear();
         self.bytes = 0;
     }
@@ -198,7 +198,7 @@ impl Reassembly {
             let oldest = self.datagrams.iter().min_by_key(|(_, datagram)| datagram.since.record);
             let Some(key) = oldest.map(|(key, _)| *key) else { return };
             self.take(&key);
-            statistics.fragmented_given_up += 1;
+            statistics.fragmented_incomplete += 1;
         }
     }
 
@@ -209,7 +209,7 @@ impl Reassembly {
             let old = datagram.is_older_than(age_ns, now);
             if old {
                 *bytes -= datagram.bytes.len();
-                statistics.fragmented_given_up += 1;
+                statistics.fragmented_incomplete += 1;
             }
             !old
         });
@@ -250,7 +250,7 @@ mod tests {
             parts.iter().filter_map(|part| reassembly.accept(part, at(0), &mut statistics));
         assert_eq!(datagrams.next().unwrap(), b"0123456789abcdefend");
         assert_eq!(datagrams.next(), None);
-        assert_eq!(statistics.fragmented_given_up, 0);
+        assert_eq!(statistics.fragmented_incomplete, 0);
         assert_eq!(reassembly.bytes, 0);
     }
 
@@ -264,7 +264,7 @@ mod tests {
         assert!(
             reassembly.accept(&fragment(1, 8, true, &[2; 16]), at(0), &mut statistics).is_none()
         );
-        assert_eq!(statistics.fragmented_given_up, 1);
+        assert_eq!(statistics.fragmented_incomplete, 1);
         assert_eq!(reassembly.bytes, 0);
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let mut statistics = Statistics::default();
         reassembly.accept(&fragment(1, 8, false, b"end"), at(0), &mut statistics);
         reassembly.accept(&fragment(1, 16, false, b"end"), at(0), &mut statistics);
-        assert_eq!(statistics.fragmented_given_up, 1);
+        assert_eq!(statistics.fragmented_incomplete, 1);
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!((reassembly.datagrams.len(), reassembly.bytes), (2, 40));
         reassembly.accept(&fragment(10, 0, true, &[0; 8]), at(100), &mut statistics);
         assert_eq!((reassembly.datagrams.len(), reassembly.bytes), (1, 8));
-        assert_eq!(statistics.fragmented_given_up, 5);
+        assert_eq!(statistics.fragmented_incomplete, 5);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct Statistics {
     pub fragments: u64,
     /// Fragmented datagrams abandoned: a fragment is missing, overlaps with different bytes, or is
     /// too old, or a limit was reached.
-    pub fragmented_given_up: u64,
+    pub fragmented_incomplete: u64,
     /// TCP segments without new bytes.
     pub tcp_retransmitted: u64,
     /// Holes declared in TCP streams: within them, at their ends (FIN), and before the first
@@ -48,7 +48,11 @@ impl Statistics {
     /// Returns the parts of the capture that cannot be returned as packets, one sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> + use<> {
         let missing = [
-            (self.fragmented_given_up, "fragmented IP datagram", "not all fragments were captured"),
+            (
+                self.fragmented_incomplete,
+                "fragmented IP datagram",
+                "not all fragments were captured",
+            ),
             (
                 self.unknown_inside,
                 "frame",

@@ -155,7 +155,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         if let (Source::Incremental(line), FramingErrorKind::NoMessage) = (source, &error.kind)
-            && !self.arbiter.is_put_aside(line)
+            && !self.arbiter.is_excluded(line)
         {
             self.silence.note_packet(received_ns);
         }
@@ -186,7 +186,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         line: Line,
         sink: &mut impl Sink<E::Message>,
     ) {
-        if self.arbiter.out_of_sequence().is_some() && !self.arbiter.is_put_aside(line) {
+        if self.arbiter.out_of_sequence().is_some() && !self.arbiter.is_excluded(line) {
             self.silence.note_packet(received_ns);
             self.end_silence(received_ns, sink);
         }
@@ -343,7 +343,7 @@ impl<E: Engine, A: Adapt<E::Message>> Channel<E, A> {
         sink: &mut impl Sink<E::Message>,
     ) {
         let Some(seq_num) = delivery.seq_num else { return };
-        // Packets of a line that is put aside, and repeated numbers, are no sign of life.
+        // Packets of a line that is excluded, and repeated numbers, are no sign of life.
         self.silence.note_packet(delivery.received_ns);
         self.end_silence(delivery.received_ns, sink);
         if self.is_better_copy_expected(seq_num, outcome) {

@@ -189,7 +189,7 @@ pub trait Sink<M: ?Sized> {
     /// sequence numbers restarted.
     fn handle_out_of_sequence(&mut self, _is_out_of_sequence: bool) {}
 
-    /// A line's copies differ, the line was put aside or restored, or it fell silent or sends again.
+    /// A line's copies differ, the line was excluded or restored, or it fell silent or sends again.
     fn handle_line(&mut self, _event: &LineEvent) {}
 
     /// A fault of the input, which is already counted.

@@ -64,11 +64,11 @@ fn fragments_of_ipv4_are_put_together_in_any_order() {
         assert_eq!(packets.len(), 1);
         assert_eq!(packets[0].bytes, b"a payload of several fragments");
         assert_eq!((packets[0].timestamp_ns, packets[0].missing_bytes), (Some(2_000_000_000), 0));
-        assert_eq!((statistics.fragments, statistics.fragmented_given_up), (3, 0));
+        assert_eq!((statistics.fragments, statistics.fragmented_incomplete), (3, 0));
     }
     let (packets, statistics) = read(&pcap(RAW_IP, &parts[..2]));
     assert!(packets.is_empty());
-    assert_eq!(statistics.fragmented_given_up, 1);
+    assert_eq!(statistics.fragmented_incomplete, 1);
 }
 
 #[test]

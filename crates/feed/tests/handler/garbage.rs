@@ -136,7 +136,7 @@ proptest! {
         for line in Line::ALL {
             let c = arbiter.line_counters(line);
             let taken = c.first + c.replacement;
-            let fates = taken + c.duplicate + c.late + c.unexpected + c.old_epoch + c.put_aside + c.too_long + c.not_polled;
+            let fates = taken + c.duplicate + c.late + c.unexpected + c.old_epoch + c.excluded + c.too_long + c.not_polled;
             prop_assert_eq!(c.received, fates);
         }
     }

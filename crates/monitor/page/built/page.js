@@ -1485,7 +1485,7 @@ function mark(context, x, y, gap) {
 }
 
 // feed.js
-var LEVELS3 = { live: "good", alive: "good", waiting: "warn", put_aside: "warn", silent: "bad", stalled: "bad" };
+var LEVELS3 = { live: "good", alive: "good", waiting: "warn", excluded: "warn", silent: "bad", stalled: "bad" };
 var SPARK_SECONDS = 120;
 var pill = (status) => `pill ${LEVELS3[status] ?? ""}`;
 function line2(state) {

@@ -63,8 +63,8 @@ struct ArbitratedMetrics {
     lost: Gauge,
     /// Largest distance in sequence numbers by which a packet arrived behind a higher one.
     out_of_order_max: Gauge,
-    /// 1 while the line is put aside.
-    put_aside: Gauge,
+    /// 1 while the line is excluded.
+    excluded: Gauge,
 }
 
 /// Publishes the counters of a channel's sockets and its arbiter. Call [`publish`](Self::publish)
@@ -279,13 +279,13 @@ impl LineMetrics {
         let labels = labels_of(channel, source);
         let help = "Sequence numbers, delivered or declared lost, that the line has not received";
         let is_arbitrated = matches!(source, Source::Incremental(_));
-        let put_aside = "1 while packets that only this line has are not delivered";
+        let excluded = "1 while packets that only this line has are not delivered";
         let out_of_order = "Largest distance of an out-of-order packet below the highest sequence number of its line";
         let arbitrated = || ArbitratedMetrics {
             counters: Group::new(metrics, &LINE, &labels),
             lost: metrics.gauge("feed_lost_seq_nums", help, &labels),
             out_of_order_max: metrics.gauge("feed_out_of_order_max", out_of_order, &labels),
-            put_aside: metrics.gauge("feed_line_put_aside", put_aside, &labels),
+            excluded: metrics.gauge("feed_line_excluded", excluded, &labels),
         };
         Self {
             source,
@@ -312,7 +312,7 @@ impl LineMetrics {
             arbitrated.counters.publish(&counters);
             arbitrated.lost.set(counters.lost);
             arbitrated.out_of_order_max.set(counters.out_of_order_by_max);
-            arbitrated.put_aside.set(arbiter.is_put_aside(line).into());
+            arbitrated.excluded.set(arbiter.is_excluded(line).into());
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) const LINE: [Named<LineCounters>; 11] = named! {
     "feed_late_packets", "Packets whose sequence number was already declared lost", |c| c.late;
     "feed_unexpected_packets", "Packets with an unexpected sequence number", |c| c.unexpected;
     "feed_old_epoch_packets", "Packets from before a reset of the sequence numbers", |c| c.old_epoch;
-    "feed_put_aside_packets", "Packets not delivered because only a line that contradicts the other had them", |c| c.put_aside;
+    "feed_excluded_packets", "Packets not delivered because only a line that contradicts the other had them", |c| c.excluded;
     "feed_differing_packets", "Packets that differ from the other line's", |c| c.differing;
     "feed_out_of_order_packets", "Packets below the highest sequence number of their line",
         |c| c.out_of_order;

@@ -192,7 +192,7 @@ impl Report<'_> {
                     "lost": counters.lost,
                     "unexpected": counters.unexpected,
                     "old_epoch": counters.old_epoch,
-                    "put_aside": counters.put_aside,
+                    "excluded": counters.excluded,
                     "differing": counters.differing,
                 })
             })

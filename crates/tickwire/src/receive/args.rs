@@ -132,7 +132,7 @@ pub struct ReceiveArgs {
     first: Option<u64>,
     /// Accept a restart of the sequence numbers only after a SequenceReset message.
     #[arg(long, help_heading = "Arbitration")]
-    keep_numbering: bool,
+    explicit_restarts: bool,
 
     #[command(flatten)]
     handling: HandlingArgs,
@@ -452,7 +452,7 @@ impl ReceiveArgs {
         arbiter.packet_bytes_max = self.packet_max.into();
         arbiter.first_seq_num = self.first;
         arbiter.skew_ns = self.skew.map_or(arbiter.skew_ns, Span::nanoseconds);
-        if self.keep_numbering {
+        if self.explicit_restarts {
             arbiter.unexpected = UnexpectedPolicy::Drop;
         }
         let recovery = &mut options.recovery;

@@ -32,7 +32,7 @@ fn level(state: &str) -> Style {
         "alive" | "fresh" | "live" | "logged_on" | "filled" | "present" | "done" | "snapshot" => {
             Style::new().fg(Color::Green)
         }
-        "waiting" | "put_aside" | "connected" | "stopped" | "around" | "resend" | "line" => {
+        "waiting" | "excluded" | "connected" | "stopped" | "around" | "resend" | "line" => {
             Style::new().fg(Color::Yellow)
         }
         "silent" | "stalled" | "disconnected" | "open" | "lost" | "replaying" | "gone"

@@ -33,12 +33,12 @@ fn a_line_that_leads_with_another_channel_brings_nothing() {
         assert_eq!(poll_all(&mut arbiter), "");
     }
     line_a_goes_on(&mut arbiter, 21..=60);
-    assert!(arbiter.is_put_aside(Line::B) && !arbiter.is_put_aside(Line::A));
+    assert!(arbiter.is_excluded(Line::B) && !arbiter.is_excluded(Line::A));
     assert_eq!(arbiter.out_of_sequence(), None, "nothing of it was delivered");
     assert_eq!((arbiter.counters().gaps, arbiter.packets_held()), (0, 0));
     let events: Vec<_> = std::iter::from_fn(|| arbiter.poll_event()).collect();
-    let put_aside = LineEvent::PutAside { line: Line::B, reason: PutAsideReason::LeavesOut };
-    assert_eq!(events, [LineEvent::Differing { line: Line::B, seq_num: 30 }, put_aside]);
+    let excluded = LineEvent::Excluded { line: Line::B, reason: ExclusionReason::LeavesOut };
+    assert_eq!(events, [LineEvent::Differing { line: Line::B, seq_num: 30 }, excluded]);
     // Line B is back.
     assert_eq!(packet(&mut arbiter, 61, Line::B, 60), "");
     assert_eq!(packet(&mut arbiter, 62, Line::B, 61), "D61b");
@@ -46,12 +46,12 @@ fn a_line_that_leads_with_another_channel_brings_nothing() {
 }
 
 #[test]
-fn a_line_that_brings_another_channel_behind_the_other_one_is_put_aside_at_once() {
+fn a_line_that_brings_another_channel_behind_the_other_one_is_excluded_at_once() {
     let mut arbiter = agreeing();
     line_a_goes_on(&mut arbiter, 21..=60);
     copy(&mut arbiter, 61, Line::B, 25, b"another");
     assert_eq!(poll_all(&mut arbiter), "");
-    assert!(arbiter.is_put_aside(Line::B));
+    assert!(arbiter.is_excluded(Line::B));
     assert_eq!(arbiter.out_of_sequence(), None);
 }
 
@@ -67,7 +67,7 @@ fn what_a_wrong_line_brought_before_the_other_one_is_said_to_be_unknown() {
     assert_delivers(&mut arbiter, (31, Line::B, b"another"));
     assert_eq!(arbiter.out_of_sequence(), None, "nothing has shown it yet");
     assert_eq!(packet(&mut arbiter, 140, Line::A, 30), "");
-    assert!(arbiter.is_put_aside(Line::B) && !arbiter.is_put_aside(Line::A));
+    assert!(arbiter.is_excluded(Line::B) && !arbiter.is_excluded(Line::A));
     assert_eq!(arbiter.out_of_sequence(), Some(OutOfSequence { may_hide_updates: true }));
     assert_eq!(packet(&mut arbiter, 141, Line::A, 31), "");
     copy(&mut arbiter, 142, Line::B, 32, b"another");
@@ -137,10 +137,10 @@ fn packets_that_a_line_repeats_begin_no_epoch_where_the_other_line_differs() {
     assert_eq!(arbiter.counters().resets, 0);
 }
 
-/// Line B delivered packets of another channel. Line A is put aside, because nothing shows which of
+/// Line B delivered packets of another channel. Line A is excluded, because nothing shows which of
 /// them is wrong.
 #[test]
-fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
+fn a_line_that_comes_back_begins_no_epoch_while_the_one_excluded_goes_on() {
     let mut arbiter = agreeing_behind(Line::B);
     for seq_num in 21..=40 {
         copy(&mut arbiter, seq_num, Line::B, seq_num, b"another");
@@ -149,7 +149,7 @@ fn a_line_that_comes_back_begins_no_epoch_while_the_one_put_aside_goes_on() {
     for seq_num in 21..=25 {
         assert_eq!(packet(&mut arbiter, 41, Line::A, seq_num), "");
     }
-    assert!(arbiter.is_put_aside(Line::A));
+    assert!(arbiter.is_excluded(Line::A));
     // Numbers below the last ones, as in a new session.
     for seq_num in 26..=40 {
         let now_ns = seq_num * 1_000;

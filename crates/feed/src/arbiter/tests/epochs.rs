@@ -69,7 +69,7 @@ impl Day {
     fn counters(&self, line: Line) -> LineCounters {
         let c = self.arbiter.line_counters(line);
         let fates = c.first + c.replacement + c.duplicate + c.late + c.old_epoch + c.unexpected;
-        assert_eq!(c.received, fates + c.put_aside + c.too_long + c.not_polled);
+        assert_eq!(c.received, fates + c.excluded + c.too_long + c.not_polled);
         c
     }
 }

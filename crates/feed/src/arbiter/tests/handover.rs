@@ -39,7 +39,7 @@ fn a_line_that_goes_on_where_the_other_one_stopped_stands_in_for_it() {
     let mut arbiter = behind_a_dead_line();
     assert_eq!(line_b(&mut arbiter, 1_000, 21, 7), "");
     assert_eq!(line_b(&mut arbiter, 1_070, 28, 10), delivered_of_b(21, 17));
-    assert_eq!((arbiter.counters().gaps, arbiter.line_counters(Line::B).put_aside), (0, 0));
+    assert_eq!((arbiter.counters().gaps, arbiter.line_counters(Line::B).excluded), (0, 0));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_line_beside_one_that_goes_on_does_not_take_over() {
             format!("D{seq_num}a")
         );
     }
-    assert!(arbiter.is_put_aside(Line::B));
+    assert!(arbiter.is_excluded(Line::B));
 }
 
 /// The numbers of two channels are closest when a day begins, and a day begins with bursts.

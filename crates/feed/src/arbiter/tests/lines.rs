@@ -91,7 +91,7 @@ fn nothing_is_delivered_of_a_line_of_another_channel() {
         let b = arbiter.line_counters(Line::B);
         // The last packet may still be held until it can be compared.
         assert!(b.differing > 400 && b.first <= 1, "{b:?}");
-        assert!(arbiter.is_put_aside(Line::B) && !arbiter.is_put_aside(Line::A));
+        assert!(arbiter.is_excluded(Line::B) && !arbiter.is_excluded(Line::A));
         assert!(arbiter.counters().gap_seq_nums >= 9);
         let events: Vec<_> = std::iter::from_fn(|| arbiter.poll_event()).collect();
         assert!(
@@ -102,7 +102,7 @@ fn nothing_is_delivered_of_a_line_of_another_channel() {
 }
 
 #[test]
-fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
+fn a_line_that_differs_too_often_is_excluded_until_it_agrees() {
     let mut arbiter = both_alive();
     let mut bring = |range: std::ops::Range<u64>, b: &[u8]| {
         for seq_num in range {
@@ -112,11 +112,11 @@ fn a_line_that_differs_too_often_is_put_aside_until_it_agrees() {
             while arbiter.poll_output().is_some() {}
         }
         let events: Vec<_> = std::iter::from_fn(|| arbiter.poll_event()).collect();
-        (arbiter.is_put_aside(Line::B), events.last().copied())
+        (arbiter.is_excluded(Line::B), events.last().copied())
     };
     assert!(!bring(2..4, b"wrong").0, "two of 16 are not enough");
-    let put_aside = LineEvent::PutAside { line: Line::B, reason: PutAsideReason::Second };
-    assert_eq!(bring(4..5, b"wrong"), (true, Some(put_aside)));
+    let excluded = LineEvent::Excluded { line: Line::B, reason: ExclusionReason::Second };
+    assert_eq!(bring(4..5, b"wrong"), (true, Some(excluded)));
     assert_eq!(bring(5..18, b"right"), (true, None));
     assert_eq!(bring(18..19, b"right"), (false, Some(LineEvent::Resumed { line: Line::B })));
     // Packets that only line A sends are accepted again.
@@ -136,7 +136,7 @@ fn a_line_that_was_never_compared_does_not_stand_in_for_one_that_is_not_silent()
     arbiter.handle_timeout(700);
     assert_eq!(poll_all(&mut arbiter), "");
     assert_eq!(packet(&mut arbiter, 800, Line::A, 2), "D2a");
-    assert!(arbiter.is_put_aside(Line::B));
+    assert!(arbiter.is_excluded(Line::B));
 
     let mut arbiter = Fed::new(slow);
     packet(&mut arbiter, 0, Line::A, 1);
@@ -160,7 +160,7 @@ fn packets_that_a_line_brings_twice_do_not_take_back_the_other_one() {
         copy(&mut arbiter, seq_num, Line::B, seq_num, b"wrong");
         assert_eq!(packet(&mut arbiter, seq_num, Line::A, seq_num), "");
     }
-    assert!(arbiter.is_put_aside(Line::B));
+    assert!(arbiter.is_excluded(Line::B));
     assert_eq!(arbiter.line_counters(Line::B).differing, 38);
 }
 

@@ -62,7 +62,7 @@ fn b3() -> Tested {
 
 /// Line B carries another channel, in which message 30 has other bytes.
 #[test]
-fn chunks_of_a_line_that_is_put_aside_are_joined_with_none_of_the_other() {
+fn chunks_of_a_line_that_is_excluded_are_joined_with_none_of_the_other() {
     let (mut handler, mut words) = (b3(), Words::default());
     let number = |n: u8| [0xe0, 0x84, 0x80 | n];
     for seq_num in 1..30 {
@@ -70,7 +70,7 @@ fn chunks_of_a_line_that_is_put_aside_are_joined_with_none_of_the_other() {
         let on_b = number(if seq_num < 10 { 5 } else { 6 });
         handler.handle_packet(0, B, &b3_chunk(seq_num, 1, 1, &on_b), &mut words);
     }
-    assert!(handler.arbiter().is_put_aside(Line::B));
+    assert!(handler.arbiter().is_excluded(Line::B));
     words.take();
     handler.handle_packet(1, B, &b3_chunk(30, 2, 1, &number(6)[..2]), &mut words);
     handler.handle_packet(1, A, &b3_chunk(30, 2, 2, &number(5)[2..]), &mut words);

@@ -59,7 +59,7 @@ fn every_count_of_a_line_and_of_arbitration_is_published() {
         late: 4,
         old_epoch: 5,
         unexpected: 6,
-        put_aside: 7,
+        excluded: 7,
         differing: 8,
         too_long: 9,
         not_polled: 10,
@@ -152,7 +152,7 @@ fn gauges_tell_books_by_reason_and_lines_by_age() {
     }
     for name in [
         "feed_line_age_seconds",
-        "feed_line_put_aside",
+        "feed_line_excluded",
         "feed_lost_seq_nums",
         "feed_out_of_order_max",
     ] {

@@ -23,7 +23,7 @@ const CASES: [Case; 17] = [
         to.heartbeat_ns = Some(7_000_000_000);
     }),
     ("--held-max 77", "arbitration.held = 77", |to| to.arbiter.packets_held_max = 77),
-    ("--keep-numbering", "arbitration.keep_numbering = true", |to| {
+    ("--explicit-restarts", "arbitration.explicit_restarts = true", |to| {
         to.arbiter.unexpected = UnexpectedPolicy::Drop;
     }),
     ("--no-rpt-seq", "recovery.continuity = 'msgseqnum'", |to| {

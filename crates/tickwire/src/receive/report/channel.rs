@@ -187,7 +187,7 @@ impl<'r> ChannelReport<'r> {
             "lost",
             "unexpected",
             "old epoch",
-            "put aside",
+            "excluded",
             "differing",
             "disorder",
             "malformed",
@@ -209,7 +209,7 @@ impl<'r> ChannelReport<'r> {
                 arbitrated(|line| line.lost),
                 arbitrated(|line| line.unexpected),
                 arbitrated(|line| line.old_epoch),
-                arbitrated(|line| line.put_aside),
+                arbitrated(|line| line.excluded),
                 arbitrated(|line| line.differing),
                 arbitrated(|line| line.out_of_order),
                 line.malformed().to_string(),
@@ -290,7 +290,7 @@ impl<'r> ChannelReport<'r> {
         if let Some(unplaced) = self.unplaced() {
             writeln!(
                 out,
-                "{unplaced} packets of a line have unexpected sequence numbers and are not decoded: does --framing or --seq-num fit the feed, or is --keep-numbering too strict?"
+                "{unplaced} packets of a line have unexpected sequence numbers and are not decoded: does --framing or --seq-num fit the feed, or is --explicit-restarts too strict?"
             )?;
         }
         let counters = self.handler.counters;

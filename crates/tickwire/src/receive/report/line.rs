@@ -114,7 +114,7 @@ impl Line {
                 ("lost", line.lost),
                 ("old_epoch", line.old_epoch),
                 ("unexpected", line.unexpected),
-                ("put_aside", line.put_aside),
+                ("excluded", line.excluded),
                 ("differing", line.differing),
                 ("out_of_order", line.out_of_order),
             ];

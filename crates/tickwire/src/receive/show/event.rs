@@ -77,7 +77,7 @@ pub fn silence(time_ns: u64, is_silent: bool, since_ns: u64) -> Row {
     row
 }
 
-/// Row for a line whose copies differ, that was put aside or resumed, or that fell silent or sends again.
+/// Row for a line whose copies differ, that was excluded or resumed, or that fell silent or sends again.
 /// Times of the handler plus `epoch_ns` are nanoseconds since 1970.
 pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
     let at = |name, time_ns, line| {
@@ -92,8 +92,8 @@ pub fn line(time_ns: u64, epoch_ns: u64, event: &LineEvent) -> Row {
             row.push(("seq_num", Cell::Number(*seq_num)));
             row
         }
-        LineEvent::PutAside { line, reason } => {
-            let mut row = of("put_aside", line);
+        LineEvent::Excluded { line, reason } => {
+            let mut row = of("excluded", line);
             row.push(("reason", Cell::Text(reason.label().to_owned())));
             row
         }
