@@ -430,7 +430,7 @@ fn lists_without_an_entry_are_read_back() {
         let packets = new_null_array(&DataType::UInt64, rows);
         RecordBatch::try_new(schema.clone(), vec![packets, lists(a, rows), lists(b, rows)]).unwrap()
     };
-    // Columns whose row group is a run, and batches.
+    // Columns whose row group is one run length, and the batches.
     for (runs, batches) in [
         ("pkt a b", vec![batch("null", "empty", 1)]),
         ("pkt a b", vec![batch("empty", "empty", 8_192), batch("empty", "empty", 3)]),

@@ -204,8 +204,9 @@ fn keeping_all() -> QosPolicies {
         .build()
 }
 
-/// Returns a name of the topic that no other test has. rustdds matches writers of other domains: it does not read the domain
-/// that a participant announces, so a datagram that goes astray would make a test see the samples of another.
+/// Returns a name of the topic that no other test has. rustdds matches writers of other domains: it does not read the
+/// domain that a participant announces, so a datagram from another domain would make a test see the samples of
+/// another test.
 fn topic_name<S: Sample>(test: u32) -> String {
     format!("{}_{test}", S::TOPIC)
 }

@@ -100,8 +100,8 @@ fn read_market_data(participant: &impl Participant) {
     }
 }
 
-/// Checks that no sample written after the writer met this reader is missing, and ends like a killed process: no peer is
-/// notified, and the next one gets its ports.
+/// Checks that no sample written after the writer met this reader is missing, and ends like a killed process: no peer
+/// is notified, and the next process gets its ports.
 fn read_live_samples(participant: &impl Participant) {
     let qos = patient().keep_all(65_536).transient_local(1);
     // After this wait, the participant knows the writer, so the reader matches first and receives

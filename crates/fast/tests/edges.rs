@@ -15,7 +15,8 @@ const ENGINES: [EngineUnderTest; 4] = [
     EngineUnderTest::Automatic,
 ];
 
-/// Flat; one with a sequence of plain entries; one that is not plain, which only the operations decode.
+/// Three templates: flat; with a sequence of plain entries; and not plain, so that only the operations
+/// decode it.
 const XML: &str = r#"<templates>
     <template name="Flat" id="1"><uInt32 name="a"><copy/></uInt32><uInt32 name="b"><increment/></uInt32></template>
     <template name="Plain" id="2"><uInt32 name="a"><copy/></uInt32><string name="t"><copy/></string>

@@ -1,5 +1,5 @@
-//! Work caused by a stream that arrives byte by byte: counted, not timed. What incomplete messages
-//! leave behind: nothing.
+//! Counts the work that a stream causes if it arrives byte by byte, and checks that incomplete
+//! messages leave no state behind.
 
 use std::sync::Arc;
 use tickwire_fast::{
@@ -28,8 +28,8 @@ struct Outcome {
     bytes: usize,
 }
 
-/// Feeds bytes one by one until there is a message or an error. When `may_go_on` says that an
-/// attempt is useless, another decoder sometimes attempts it, to check that it fails.
+/// Feeds bytes one by one until there is a message or an error. When `may_go_on` returns false, a
+/// copy of the decoder sometimes decodes anyway, to check that this fails.
 fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Outcome {
     let mut missing = MissingBytes::default();
     let (mut tries, mut given) = (0, 0);
@@ -149,7 +149,8 @@ fn a_message_that_says_to_be_longer_than_the_limit_is_not_waited_for() {
 }
 
 /// Templates for every engine: runs, a sequence of runs, a long string and a byte vector; two of
-/// them reset. Their dictionaries are their own, so that plain templates have homes and code.
+/// them reset. Each template has its own dictionary, so that plain templates have homes and machine
+/// code.
 const TEMPLATES: &str = r#"<templates dictionary="template">
     <template name="Runs" id="1"><uInt32 name="a" presence="optional"><copy/></uInt32>
         <uInt32 name="b" presence="optional"><increment/></uInt32></template>
@@ -192,12 +193,14 @@ fn an_incomplete_message_leaves_no_trace_even_if_it_resets() {
         for reset in [ResetPolicy::Never, ResetPolicy::Template, ResetPolicy::Message] {
             let options = DecoderOptions::default().engine_under_test(engine).reset(reset);
             let mut warm = Decoder::with_options(program.clone(), options);
-            // Not as a stream, which would back off from code and runs after some of these.
+            // Not decoded as a stream: the decoder would back off from machine code and runs after
+            // some of these messages.
             for message in [MESSAGES; 3].concat() {
                 warm.decode(message).expect("valid");
             }
             for (first, cut) in [0, 2, 4, 6].iter().flat_map(|&m| MESSAGES.map(|cut| (m, cut))) {
-                // Two messages with the same template, so that its plain code has taken one.
+                // Two messages of the same template, so that its plain code has decoded one of
+                // them.
                 let mut before = warm.clone();
                 before.decode(MESSAGES[first]).expect("valid");
                 before.decode(MESSAGES[first]).expect("valid");

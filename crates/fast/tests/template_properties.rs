@@ -162,7 +162,7 @@ fn file() -> impl Strategy<Value = String> {
     })
 }
 
-/// Pieces of XML that cause errors in the wrong place.
+/// Pieces of XML that are errors in most places.
 const PIECES: &[&str] = &[
     "<",
     ">",

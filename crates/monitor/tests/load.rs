@@ -39,7 +39,7 @@ const INSTRUMENTS: usize = 5_000;
 const MESSAGES_PER_PACKET: usize = 5;
 /// Messages a second.
 const RATE: usize = if cfg!(debug_assertions) { 5_000 } else { 100_000 };
-/// Duration before memory is measured, and of the measurement.
+/// Time before memory is measured, and time of the measurement.
 const SETTLING: Duration = Duration::from_secs(1);
 const MEASURED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 3 } else { 10 });
 /// Interval between two bursts of packets.
@@ -70,7 +70,7 @@ impl Sink<Message> for LoadTap {
     }
 }
 
-/// A handler with books, fed on this thread, and what its publications took.
+/// A handler with books, fed on this thread, and the times of its publications.
 struct LoadedFeed {
     generator: Generator,
     handler: Handler<Dynamic, MarketDataAdapter>,
@@ -184,7 +184,7 @@ impl LoadedFeed {
     }
 }
 
-/// How often this thread has given up its CPU to wait for something.
+/// Returns how often this thread has blocked and so given up its CPU.
 fn waits() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
@@ -300,7 +300,8 @@ fn fifty_clients_cost_bounded_memory_and_hold_up_no_publication() {
     let (blocked, publications) = (feed.blocked, feed.publications);
     assert!(blocked * 5 <= publications, "{blocked} of {publications} publications waited");
 
-    // Clients that read now get what the connection has buffered, and then the newest state without those between.
+    // Clients that read now get the events that the connection has buffered and then the newest state, without the
+    // states between.
     feed.publish();
     let newest = feed.messages();
     let late: Vec<usize> = slow.iter_mut().map(|reader| read_until(reader, newest)).collect();
@@ -312,8 +313,8 @@ fn fifty_clients_cost_bounded_memory_and_hold_up_no_publication() {
     drop((server, monitor));
     let events: Vec<usize> = quick.into_iter().map(|client| client.join().unwrap()).collect();
     println!("events of clients that read at once: {events:?}; of those that read late: {late:?}");
-    // Every other one of them streams states. On a busy machine they get fewer events; those that read late get at most what the
-    // buffers of a connection hold.
+    // Every second client streams states. On a busy machine these get fewer events. Clients that read late get at
+    // most the events that the buffers of a connection hold.
     let least = events.iter().copied().step_by(2).min().unwrap();
     assert!(
         late.iter().all(|late| 3 * late < 2 * least),

@@ -13,7 +13,7 @@ use tickwire_shm_transport::{ShmConfig, ShmParticipant};
 
 /// Longest wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Wait for a sample that is there.
+/// Time to wait for a sample that has already been written.
 const TICK: Duration = Duration::from_millis(20);
 /// Samples of the default size that fit into the default ring of a type with sequences.
 const SAMPLES: u32 = 2048;
@@ -47,7 +47,7 @@ fn stations(participant: &ShmParticipant, role: Role) -> Stations<ShmParticipant
 
 const ECHOING: Role = Role::Samples { echo: true, conflate: false };
 
-/// A publisher that does not get to read its echoes for a while still receives the echo of each sample that its
+/// A publisher that cannot read its echoes for a while still receives the echo of each sample that its
 /// subscriber received.
 #[test]
 fn the_echoes_of_a_whole_ring_of_samples_wait_for_the_publisher() {

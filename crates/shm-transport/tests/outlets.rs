@@ -25,7 +25,7 @@ impl Scene {
         Self(directory)
     }
 
-    /// A participant of one transport, whose largest sample with sequences has so many bytes.
+    /// Joins with one transport, whose samples with sequences have at most `sample_bytes` bytes.
     fn join(&self, transport: &str, sample_bytes: usize) -> ShmParticipant {
         let own = ShmConfig::in_directory(self.0.join(transport));
         let sequences = Room { sample_bytes, ..own.sequences };

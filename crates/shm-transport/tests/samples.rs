@@ -436,7 +436,7 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
             publisher.publish(0, &Book { instrument, seq_num: number, ..Book::default() }).unwrap();
         }
         publisher.finish(true, SECOND).unwrap();
-        // The files of the last values go with the publisher.
+        // The files of the last values are removed with the publisher.
         drop(publisher);
         let mut taken = Vec::new();
         while !subscriber.is_over() {
@@ -485,7 +485,7 @@ fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_c
         if !is_sudden {
             wait();
         }
-        // The last files of 2,000 keys were made since the subscriber looked for the last time.
+        // The last files of 2,000 keys were created after the subscriber's last check.
         publish(&mut publisher, if is_sudden { 2000 } else { 100 });
         publisher.finish(true, SECOND).unwrap();
         drop(publisher);
@@ -612,8 +612,8 @@ fn partitions_keep_apart_and_wildcards_are_refused() {
     assert!(matches!(refused, Err(Error::Partitions)));
 }
 
-/// Publishes quotes with a publisher that keeps all samples, in a thread of its own, which returns the number of dropped
-/// ones. Returns once the subscriber has matched; until then the subscriber's samples go to `take`.
+/// Publishes quotes with a publisher that keeps all samples, on a separate thread, which returns the number of
+/// dropped samples. Returns once the subscriber has matched; until then the subscriber's samples go to `take`.
 fn publish_all(
     scene: &Scene,
     count: u32,
@@ -740,7 +740,8 @@ fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the
     }
 }
 
-/// A file with an invalid name, and a channel that cannot be removed because a directory has the place of its lock.
+/// A file with an invalid name, and a channel that cannot be removed because a directory is in the place of its
+/// lock file.
 #[test]
 fn a_channel_that_cannot_be_removed_stops_no_writer() {
     let scene = Scene::new("refused");

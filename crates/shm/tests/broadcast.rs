@@ -396,7 +396,8 @@ fn more_readers_than_places_read_and_are_not_counted() {
     }
 }
 
-/// The file of the second half of the keys is as long as all before it; reserving it at once would stop the writer.
+/// The file for the second half of the keys is as long as all earlier files together. Reserving it at once would
+/// delay the writer.
 #[test]
 fn memory_of_last_values_is_reserved_in_small_steps() {
     let mut scene = Scene::new("steps", 8);
@@ -431,8 +432,8 @@ fn memory_of_last_values_is_reserved_in_small_steps() {
     assert!(values.next().unwrap().is_none());
 }
 
-/// A reader that was lapped reads last values after the end if it has mapped their files before, also of keys that came
-/// since then.
+/// A reader that was lapped can read last values after the writer's end if it mapped their files before, including
+/// those of keys that were added later.
 #[test]
 fn last_values_outlive_the_channel_for_readers_that_have_mapped_them() {
     let scene = Scene::new("outlive", 8);

@@ -87,7 +87,8 @@ fn a_file_that_is_cut_under_a_reader_is_an_error() {
                 Err(error) => break error,
             }
         };
-        // The rest of a page that is cut within reads as zeros, which contradicts the head.
+        // If the file ends inside a page, the rest of the page reads as zeros, which contradicts
+        // the head.
         let expected = if len.is_multiple_of(4096) { Damage::Truncated } else { Damage::Head };
         assert!(
             matches!(error, Error::Damaged(damage) if damage == expected),
@@ -133,7 +134,8 @@ fn a_writer_whose_ring_or_last_values_are_cut_gets_an_error() {
     }
 }
 
-/// No access finds the file shorter, so nothing raises SIGBUS; but its words are zeros.
+/// The file has its old length again before the writer accesses it, so no access raises SIGBUS, but
+/// all its words are zero.
 #[test]
 fn a_writer_whose_files_are_cut_and_made_longer_again_gets_an_error() {
     for file in ["ring", "values.0"] {

@@ -1,4 +1,4 @@
-//! Writers and readers in processes of their own: killed, stopped, restarted, under another user.
+//! Writers and readers in separate processes: killed, stopped, restarted, under another user.
 
 mod common;
 

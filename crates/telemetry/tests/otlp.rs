@@ -273,7 +273,7 @@ fn over_tls_only_a_collector_of_the_named_authorities_gets_spans() {
     );
     let routes = Router::new().route("/v1/traces", post(|| async {}));
     let server = HttpServer::serve_tls("0".parse().unwrap(), routes, tls.unwrap()).unwrap();
-    // A scheme is one in any case.
+    // Schemes are not case-sensitive.
     let address = format!("HTTPS://localhost:{}", server.address().port());
     let exports = |authority: &std::path::Path| {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());

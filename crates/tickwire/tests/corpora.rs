@@ -21,7 +21,8 @@ fn every_message_of_every_capture_is_as_expected() {
             file.display(),
             templates.display()
         ));
-        // The expected values of CQG are those of a decoder that goes on with the dictionaries of the first session.
+        // The expected values of CQG come from a decoder that keeps the dictionaries of the first session in the
+        // second one.
         let has_two_sessions = folder == "cqg_2024";
         assert_eq!(run.status, i32::from(has_two_sessions), "{capture}: {}", run.err);
         assert_eq!(run.err.contains("--reset-at 8"), has_two_sessions, "{capture}: {}", run.err);

@@ -109,7 +109,7 @@ fn a_transport_that_refuses_a_sample_says_stopped_and_the_other_goes_on() {
     }
 }
 
-/// A file has no clock: whoever reads it publishes as fast as its subscribers read.
+/// A file has no clock, so the publisher publishes it as fast as its subscribers read.
 #[test]
 fn a_file_laps_no_subscriber() {
     let place = Place::new(76);
@@ -219,7 +219,8 @@ fn echoes_that_do_not_come_are_counted_and_an_error() {
     }
 }
 
-/// The last values of 4,000 securities find no room: shared memory ends with Stopped, DDS goes on.
+/// The last values of 4,000 securities do not fit: publishing over shared memory ends with Stopped
+/// and continues over DDS.
 #[test]
 #[cfg(feature = "dds")]
 fn last_values_that_fill_the_file_system_end_shared_memory_alone() {
@@ -376,7 +377,7 @@ fn cpu_pins_the_thread_that_publishes_and_not_the_monitor() {
     };
     let (place, channels) = (Place::new(90), Channels::new(90));
     let (packets, templates) = place.feed("simple", "-n 20000");
-    // A pipe without the last packets, which end the feed: the publisher waits while its threads are looked at.
+    // A pipe without the last packets, which end the feed: the publisher waits while its threads are examined.
     let pipe = place.file("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());

@@ -58,7 +58,8 @@ fn findings_follow_the_settings_of_the_machine() {
     }
 }
 
-/// JSON in a file beside the text, which names all findings and how to change what costs.
+/// Writes the JSON to a file and the text to standard output. The text names all findings, and how
+/// to change those that cost latency.
 #[test]
 fn the_text_has_the_findings_of_the_json() {
     let root = directory("doctor-text");

@@ -583,7 +583,7 @@ fn a_range_of_packets_is_what_decode_writes_of_it() {
     assert_eq!(run.status, 0, "{}", run.err);
     let all = tickwire(&format!("decode {dir}/f.bin -t {dir}/f.xml --reset packet -q"));
     let lines = file(&d, "f.jsonl", all.out.as_bytes());
-    // Dictionaries that live on, and those of each packet.
+    // Dictionaries that are kept across packets, and dictionaries that are reset in each packet.
     for reset in ["never", "packet"] {
         let run = tickwire(&format!(
             "encode {lines} -t {dir}/f.xml --reset {reset} -o {dir}/{reset}.bin"
@@ -675,7 +675,7 @@ fn gaps_outside_the_range_of_packets_do_not_count() {
     let packets = [1, 3, 4, 6, 7, 9].map(numbered);
     let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
     let capture = file(&d, "f.bin", &u32be(&packets));
-    // Dictionaries that depend on earlier packets, and those of each packet.
+    // Dictionaries that depend on earlier packets, and dictionaries that are reset in each packet.
     for reset in ["never", "packet"] {
         let out = d.join(reset);
         let run = tickwire(&format!(

@@ -291,7 +291,8 @@ fn the_manifest_has_gaps_of_sequence_numbers() {
             "opra generate -o {trace} --messages 500 --opra-version {version} --force"
         ));
         let packets = packets_of(&d.join(format!("trace_{version}.bin")));
-        // Two lines: one without two packets in a row and one later, the other whole but repeated.
+        // Two lines: one lacks two consecutive packets and a later one; the other is complete and
+        // sent twice.
         let lost = [10, 11, 20];
         let lossy = packets.iter().enumerate().filter(|(index, _)| !lost.contains(index));
         let lossy = lossy.map(|(_, packet)| (0, "224.0.0.1:5000", packet.as_slice()));

@@ -215,7 +215,8 @@ fn receive_reads_the_captures_of_a_channel() {
     assert_eq!(receive(&feed("none"), "--books level"), (decoded, books));
 }
 
-/// The templates of an exchange are not those of the samples: the error names the command for its feeds.
+/// The templates of an exchange do not fit the samples of `publish`; the error names the command for
+/// feeds of exchanges.
 #[test]
 fn publishing_an_exchanges_feed_ends_at_once_and_names_the_command_for_it() {
     let directory = directory("feed_publish");

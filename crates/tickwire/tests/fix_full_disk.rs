@@ -106,7 +106,7 @@ fn a_journal_that_finds_no_room_is_named() {
     let folder = directory("fix_full_journal");
     let (_server, port) = Server::start("--port 0");
     let journal = folder.join("reports").display().to_string();
-    // Files may not have any blocks.
+    // Limits files to zero blocks.
     let run = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"])
         .args([env!("CARGO_BIN_EXE_tickwire"), "fix", "client", &format!("127.0.0.1:{port}")])

@@ -298,7 +298,7 @@ fn a_second_session_in_a_capture_is_an_error_that_names_its_packet() {
         assert_eq!((run.status, run.out.lines().count()), (0, 120), "{options}: {}", run.err);
         assert_eq!(run.out.matches("20260106").count(), 60, "{options}");
     }
-    // A framing that is named is believed.
+    // A named framing is trusted.
     let run = decode(&joined, &templates, "--framing none --reset never");
     assert_eq!((run.status, run.out.lines().count()), (0, 120), "{}", run.err);
 }

@@ -54,7 +54,8 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
         &["feed", "import", CONFIGURATION, "-o", "out"],
         &["multicast", "-f", "day.pcap", "-p", "13014", "--rate", "100000", "--json", "out"],
         &["soak", "feed", "--days", "0", "--json", "out"],
-        // Shared memory, which it uses without DDS, is files too, and finds no room first.
+        // Without DDS this command uses shared memory, whose files reach the limit before the
+        // output does.
         #[cfg(feature = "dds")]
         &["publish", "-f", "simple.bin", "-t", "simple.xml", "--empty-builder", "--json", "out"],
         &["generate", "day", "-n", "300", "-o", "out"],
@@ -66,7 +67,8 @@ fn a_file_that_finds_no_room_is_named_and_not_left_behind() {
     if cfg!(feature = "columns") {
         commands.extend(exports.iter().map(Vec::as_slice));
     }
-    // Commands whose whole output is short, or that write other files, which have room.
+    // These commands have a short output, or also write other files, so the limit for the output is
+    // zero blocks.
     let short = ["--truth", "receive", "import", "multicast", "soak", "bench", "publish"];
     for arguments in commands {
         let out = arguments.iter().find(|argument| argument.starts_with("out")).unwrap();

@@ -1,4 +1,4 @@
-//! The server of the monitor: who may look, and what it says.
+//! The server of the monitor: the clients that it answers, and the lines that it prints.
 mod support;
 
 use serde_json::Value;
@@ -194,7 +194,8 @@ fn lines_to_the_journal_begin_with_their_priority() {
         let object = object.unwrap_or_else(|| panic!("no line with {priority}: {text}"));
         let object: Value = serde_json::from_str(object).expect("JSON");
         assert_eq!(object["level"], level, "{text}");
-        // Elsewhere, also if the variable of the parent is inherited, there are no prefixes.
+        // If standard error is not the journal, there are no prefixes, even if the variable is
+        // inherited from the parent.
         let text = run(&arguments, false);
         assert!(text.lines().any(|line| line.starts_with('{')), "{text}");
         assert!(!text.lines().any(|line| line.starts_with('<')), "{text}");
@@ -215,8 +216,8 @@ fn of_unit<'u>(unit: &'u str, key: &str) -> &'u str {
     value.unwrap_or_else(|| panic!("no {key}: {unit}"))
 }
 
-/// Starts each unit's command with settings as its comment describes them, and stops it by the unit's signal. `.ci/units` does it with
-/// systemd.
+/// Starts each unit's command with settings as its comment describes them, and stops it by the unit's signal.
+/// `.ci/units` does the same with systemd.
 #[test]
 fn the_commands_of_the_systemd_units_run_with_their_settings_and_end_by_their_signal() {
     let folder = folder("units");

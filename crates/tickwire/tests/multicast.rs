@@ -229,7 +229,7 @@ fn captures_of_both_lines_and_of_snapshots_are_aligned_by_their_times() {
         expected.extend((number == 25).then(|| "s25".to_owned()));
     }
     assert_eq!(order, expected);
-    // Nine packets of line B alone, then thirty of line A: each line has the pace.
+    // Nine packets of line B alone, then thirty of line A: each line is sent at the requested pace.
     let report: Value = serde_json::from_str(&run.out).expect("JSON");
     assert!(report["elapsed_s"].as_f64() >= Some(38.0 * 0.0005), "{report}");
 

@@ -283,7 +283,7 @@ fn best_prices_trades_and_status_are_published() {
     let at = format!("--transport shm --shm-directory {channels}");
     let subscriber = subscribe(&at);
     let a = group(6);
-    // It listens once the subscriber is there.
+    // It listens once the subscriber is connected.
     let receiving = Receiving::start(
         &format!(
             "-a {a} --first-port-a 24601 --idle 1s --hold 1ms --show bbo,trades --publish --source-name opra \
@@ -372,7 +372,7 @@ fn assert_published(shown: &str, received: &str) -> usize {
     let is_of_line = |sample: &Value| sample["source"] == "opra" && sample["channel"] == "1";
     assert!(samples.iter().chain(&trades).all(is_of_line));
 
-    // A top that is the same again is shown and not published.
+    // Best prices that equal the previous ones are shown but not published.
     let (mut shown, mut published) = (Vec::new(), Vec::new());
     let mut last = HashMap::new();
     for row in &tops {

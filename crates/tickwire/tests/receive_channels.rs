@@ -52,7 +52,7 @@ fn split(line: &str) -> (String, String) {
     (channel.to_owned(), format!("{{{rest}"))
 }
 
-/// Writes a capture of both channels, which have taken turns.
+/// Writes a capture in which packets of both channels alternate.
 fn capture_of_both(d: &Path) -> String {
     let mut datagrams = Vec::new();
     for (name, to, snapshots_to, start) in [

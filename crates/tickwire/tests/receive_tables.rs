@@ -319,7 +319,7 @@ fn a_live_run_that_is_killed_keeps_the_rows_of_complete_files() {
         assert!(Instant::now() < until, "{:?}", names(&tables));
         thread::sleep(Duration::from_millis(20));
     }
-    // Kills it.
+    // Dropping the process kills it, as kill -9 does.
     drop(receiving);
     let found = names(&tables);
     let complete: Vec<_> = found.iter().filter(|name| !name.starts_with('.')).collect();

@@ -146,7 +146,7 @@ fn a_killed_recorder_keeps_all_but_the_last_files() {
     publish();
     wait(".parquet", 1);
     by_age.kill();
-    // Several on a machine that stopped the recorder meanwhile.
+    // More than one file if the machine stopped the recorder for a while.
     let complete = files(".parquet");
     for partial in files(".partial") {
         fs::remove_file(directory.join("Quote").join(partial)).expect("removed");
@@ -174,7 +174,8 @@ fn a_time_without_a_recording_is_an_error() {
     assert!(run.err.contains("--record <DIRECTORY>"), "{}", run.err);
 }
 
-/// The samples are counted and reported all the same, the file is named, and no half of it stays.
+/// The samples are still counted and reported, the error names the file, and no incomplete file is
+/// left.
 #[test]
 fn a_recording_that_finds_no_room_is_an_error_that_names_the_file() {
     let place = Place::new(94);

@@ -59,7 +59,8 @@ impl Terminal {
         self.shown.lock().expect("no panic").clone()
     }
 
-    /// Presses a key, and waits until the screen shows all these words. Only what changes on it is written.
+    /// Presses a key, and waits until the screen shows all these words. Only the changed parts of the
+    /// screen are written.
     fn press(&mut self, key: &str, words: &[&str]) {
         let end = Instant::now() + PATIENCE;
         self.shown.lock().expect("no panic").clear();
@@ -108,7 +109,7 @@ fn monitored(line: &str) -> (Killed, u16) {
     let child = Killed(child);
     let mut lines = remarks.lines().map(|line| line.expect("text"));
     let line = lines.find(|line| line.contains("monitor at ")).expect("the address");
-    // Nobody may wait for room in the pipe.
+    // The process must not block on a full pipe.
     std::thread::spawn(move || lines.for_each(drop));
     let (_, rest) = line.rsplit_once(':').expect("a port");
     (child, rest.trim_end_matches('/').parse().expect("a port"))

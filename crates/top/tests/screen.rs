@@ -375,7 +375,7 @@ fn the_last_hour_is_drawn_with_its_greatest_values() {
     };
     let seconds = |range: std::ops::Range<u64>| json!({"seconds": range.map(|t| second(t, t % 1000)).collect::<Vec<_>>()});
     app.add_history(seconds(1000..1010));
-    // The seconds that come again replace those that are there.
+    // Seconds that are added again replace the earlier ones.
     app.add_history(seconds(1005..1012));
     let lines = screen(&app, 160);
     line_with(&lines, "packets of line A: 11 in the last second, 11 at most in 12.0 s");

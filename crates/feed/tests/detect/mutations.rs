@@ -209,7 +209,8 @@ fn damaged_captures_are_recognised_or_nothing_is_claimed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The remaining bytes of the sequence number count up like a shorter one.
+/// If the first bytes of a sequence number are cut off, the others count up like a shorter sequence
+/// number.
 #[test]
 fn a_preamble_without_its_first_byte_is_not_sure() {
     for corpus in CORPORA.iter().filter(|corpus| corpus.preamble_bytes > 0) {

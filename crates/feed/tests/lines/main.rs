@@ -81,8 +81,8 @@ fn drive(arbiter: &mut Arbiter, arrivals: &[Arrival], mut take: impl FnMut(u64, 
     timeouts(arbiter, u64::MAX, &mut take);
 }
 
-/// For each number up to the highest that arrived: true if it must be delivered, which it must
-/// unless a later packet had been waiting for longer than the hold time.
+/// Returns, for each number up to the highest that arrived, whether it must be delivered: it must
+/// if it arrived before a packet with a higher number had waited for longer than the hold time.
 fn expected(arrivals: &[Arrival], hold_ns: u64) -> BTreeMap<u64, bool> {
     let mut first_ns: BTreeMap<u64, u64> = BTreeMap::new();
     for arrival in arrivals {
@@ -143,8 +143,9 @@ fn run(seed: u64) {
     check_counters(&arbiter, &arrivals, next);
 }
 
-/// A packet in time is delivered; one that never arrived is lost. A later one may be either: the
-/// wait restarts if a line continues below the waiting packet.
+/// Checks that packets in time are delivered and that numbers that never arrived are lost. A packet
+/// that arrived after its deadline may be either, because the wait restarts if a line continues
+/// below the waiting packet.
 fn check_fates(arrivals: &[Arrival], found: &BTreeMap<u64, bool>, expected: &BTreeMap<u64, bool>) {
     let came: BTreeSet<u64> = arrivals.iter().map(|arrival| arrival.seq_num).collect();
     assert_eq!(found.len(), expected.len());

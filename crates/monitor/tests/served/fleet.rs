@@ -192,7 +192,7 @@ fn the_page_over_all_has_a_token_of_its_own() {
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
         assert!(status == 404 || wrong.contains(answer.json()["token"].as_str().unwrap()));
     }
-    // All others show the process no token of the client.
+    // On all other routes the process does not get the client's token.
     for path in ["/p/orders/sessions-of-today", "/p/orders/api/v1/state"] {
         assert_eq!(get_with(server.address(), path, wrong).status, 401, "{path}");
     }

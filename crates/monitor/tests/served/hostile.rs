@@ -263,15 +263,17 @@ fn a_slow_reader_keeps_nobody_waiting_and_ends_at_the_newest_state() {
     let mut slow = stream_over(slow_connection(address), "state");
     let first = next_event(&mut slow)["version"].as_u64().unwrap();
     let (mut quick, mut quick_bytes) = (stream(address, "state"), 0);
-    // The quick reader takes far more than the kernel's buffers of a connection hold (at most 6 MiB and 4 MiB). If publications waited for
-    // the slow reader, which reads on only after this, they would not come to an end while it has its connection.
+    // The quick reader takes far more than the kernel's buffers of a connection hold (at most 6 MiB and 4 MiB). If
+    // publications waited for the slow reader, they would not end while it is connected, because it continues to read
+    // only after this.
     for number in 0..20_u8 {
         feed.receive(Line::A, number.wrapping_add(4), &message(1));
         feed.publish();
         quick_bytes += next_event(&mut quick).to_string().len();
     }
     assert!(quick_bytes > 24 << 20, "{quick_bytes}");
-    // First come the events that the kernel has buffered, then the newest state without those between.
+    // First come the events that the kernel has buffered, then the newest state, without the states
+    // between.
     let newest = get(address, "/api/v1/state").json()["version"].as_u64().unwrap();
     let (mut seen, mut events) = (first, 0);
     while seen < newest {

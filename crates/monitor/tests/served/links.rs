@@ -1,4 +1,4 @@
-//! Links from gaps and faults to packets, and what is told of packets that are gone.
+//! Links from gaps and faults to packets, and the answers for packets that are no longer kept.
 
 use crate::common::{feed, get, message, wait, wait_while};
 use serde_json::{Value, json};

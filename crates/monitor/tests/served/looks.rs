@@ -1,4 +1,4 @@
-//! Books after a pause in which nobody looked at them.
+//! Books after a pause in which no client requested them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use tickwire_feed::market::{
 };
 use tickwire_feed::recovery::{Recovery, SnapshotOutcome};
 
-/// Longer than a look lasts.
+/// Longer than a book counts as viewed after its last request.
 const PAUSE: Duration = Duration::from_millis(2300);
 const PUBLISH: Duration = Duration::from_millis(50);
 
