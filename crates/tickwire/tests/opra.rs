@@ -149,14 +149,17 @@ fn a_line_that_is_no_message_is_named_with_its_field() {
         ("{\"cat\": \"k\"}", "\"symbol\" is missing"),
         (
             "{\"cat\": \"?\", \"def\": \"A\", \"bid\": 1}",
-            "\"bid\": such a message of category ? has none",
+            "\"bid\": no such field in this message of category ?",
         ),
         ("{\"pkt\": \"x\", \"cat\": \"?\", \"def\": \"A\"}", "\"pkt\": expected a whole number"),
         ("{\"cat\": \"C\", \"text\": \"A\"}", "\"type\": value not set"),
         ("{\"type\": 32}", "\"cat\" is missing"),
         ("{\"cat\": \"C\", \"time\": 1, \"time\": 2}", "\"time\" occurs twice"),
         ("{\"cat\": \"C\", \"pkt\": 1, \"pkt\": 2}", "\"pkt\" occurs twice"),
-        ("{\"cat\": \"k\", \"volume\": 5}", "\"volume\": such a message of category k has none"),
+        (
+            "{\"cat\": \"k\", \"volume\": 5}",
+            "\"volume\": no such field in this message of category k",
+        ),
         (
             "{\"cat\": \"Y\", \"type\": 32, \"groups\": [{\"spot\": 1, \"spot\": 2}]}",
             "\"groups\": \"spot\" occurs twice",

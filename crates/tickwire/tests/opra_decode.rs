@@ -266,16 +266,22 @@ fn a_field_that_a_category_lacks_is_refused_and_characters_are_codes() {
     let cases = [
         (
             quote.replace("\"bid\"", "\"volume\": 5, \"bid\""),
-            "\"volume\": such a message of category k",
+            "\"volume\": no such field in this message of category k",
         ),
-        (quote.replace("\"bbo\": 67", "\"bbo\": 65"), "\"bo_part\": such a message of category k"),
-        (quote.replace("\"bid\"", "\"groups\": [], \"bid\""), "\"groups\": such a message"),
+        (
+            quote.replace("\"bbo\": 67", "\"bbo\": 65"),
+            "\"bo_part\": no such field in this message of category k",
+        ),
+        (quote.replace("\"bid\"", "\"groups\": [], \"bid\""), "\"groups\": no such field"),
         (
             index.replace("\"n_index\"", "\"index_sym\": \"A\", \"n_index\""),
-            "\"index_sym\": such a",
+            "\"index_sym\": no such field",
         ),
-        (index.replace("\"index_val\"", "\"spot\": 1, \"index_val\""), "\"spot\": such an entry"),
-        (quote.replace("\"symbol\"", "\"res1\": \"  \", \"symbol\""), "\"res1\": such a message"),
+        (
+            index.replace("\"index_val\"", "\"spot\": 1, \"index_val\""),
+            "\"spot\": no such field in the entries",
+        ),
+        (quote.replace("\"symbol\"", "\"res1\": \"  \", \"symbol\""), "\"res1\": no such field"),
     ];
     for (line, expected) in cases {
         let input = file(&directory, "lines", line.as_bytes());

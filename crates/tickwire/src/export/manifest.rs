@@ -69,7 +69,7 @@ impl Manifest {
             ))),
             Again::Resume if !is_same => Err(Failure::Usage(format!(
                 "{} was exported by another version of tickwire or with other templates, dictionaries, framing or \
-                 options, and files of one table have the same columns: replace them with --force, or name another \
+                 options, and all files of a table need the same columns: replace them with --force, or name another \
                  directory",
                 manifest.directory.display()
             ))),

@@ -82,7 +82,7 @@ fn is_of_category(
 }
 
 fn has_none(name: &str, category: char) -> String {
-    format!("\"{name}\": such a message of category {category} has none")
+    format!("\"{name}\": no such field in this message of category {category}")
 }
 
 /// Refuses members that a message of this category, type and BBO indicator does not have.
@@ -189,7 +189,9 @@ fn entry(group: &Group, value: &Json) -> Result<Entry, String> {
         named_once(members).map_err(|text| format!("\"{GROUPS}\": {text}"))?;
         let is_of_group = |name: &str| group.fields.iter().any(|field| field.name() == name);
         if let Some((name, _)) = members.iter().find(|(name, _)| !is_of_group(name)) {
-            return Err(format!("\"{GROUPS}\": \"{name}\": such an entry has none"));
+            return Err(format!(
+                "\"{GROUPS}\": \"{name}\": no such field in the entries of this message"
+            ));
         }
     }
     for field in group.fields {

@@ -70,7 +70,7 @@ pub fn run(args: &EncodeArgs) -> Result<Outcome, Failure> {
     packets.file.finish()?;
     if packets.divided > 0 {
         tell!(
-            "{name}: {} messages cannot follow the previous message in one packet and start another",
+            "{name}: {} messages cannot follow the previous message in its packet and start a new packet",
             packets.divided
         );
     }

@@ -352,7 +352,8 @@ impl ReceiveArgs {
             args.endpoints.set_channel(&channel)?;
         } else if !is_one && args.captures.is_any() {
             return Err(Failure::Usage(format!(
-                "channel {} has no groups to find in the captures: name other channels",
+                "channel {} has no groups in the feed file by which to find its packets in the captures: select \
+                 other channels with --channel",
                 channel.name
             )));
         }

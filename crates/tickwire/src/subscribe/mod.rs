@@ -331,8 +331,8 @@ impl Subscription<'_> {
             for (id, topics) in subscriber.take_others() {
                 let id = id.map_or_else(|| "of this process".to_owned(), |id| id.to_string());
                 tracing::warn!(
-                    "publisher {id} has ended and wrote to none of the topics that are read here, but to {} of others \
-                     ({}): both sides need the same --topics, and --topic must name what is published",
+                    "publisher {id} has ended and wrote to none of the topics that this command reads, but to {} other \
+                     topics ({}): both sides need the same --topics, and --topic must name published topics",
                     topics.len(),
                     topics.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ")
                 );

@@ -117,8 +117,8 @@ impl Report {
             (lost, 0) => writeln!(out, "{} written and not received", counted(lost, "sample"))?,
             (lost, unknown) => writeln!(
                 out,
-                "The number of lost samples is unknown, {lost} or more: of {unknown} of the publishers \
-                 it is not known how many samples they wrote after this subscriber matched"
+                "The number of lost samples is unknown, {lost} or more: it is unknown how many samples {unknown} of \
+                 the publishers wrote after this subscriber matched"
             )?,
         }
         if self.publishers.len() > 1 {

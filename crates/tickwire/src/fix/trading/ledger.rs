@@ -43,7 +43,7 @@ impl Ledger<'_> {
             .map(|[id]| id)
             .eq((1..=orders).map(|n| format!("ord{n}")).collect::<Vec<_>>().iter())
         {
-            return Err(wrong("not every order was sent once, in order"));
+            return Err(wrong("not every order was sent exactly once, in order"));
         }
         let reports = self.values(&mut server, [17, 11, 39])?;
         let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl Ledger<'_> {
             *ends.entry(order).or_default() += u64::from(FINAL.contains(&status.as_str()));
         }
         if ends.len() as u64 != orders || ends.values().any(|count| *count != 1) {
-            return Err(wrong("not every order was received and ended once"));
+            return Err(wrong("not every order was received and completed exactly once"));
         }
         let handled = self.handled()?;
         if handled.iter().collect::<BTreeSet<_>>().len() != handled.len() {
