@@ -42,7 +42,7 @@ const FIELDS: [&str; 26] = [
     r#"<uInt8 name="f24"><default value="0"/></uInt8>"#,
     r#"<int32 name="f25" presence="optional"/>"#,
 ];
-/// Numbers of fields of the templates: records of one block of words, of two, three and four.
+/// Numbers of fields of the templates, whose records have one, two, three or four blocks of words.
 const COUNTS: [usize; 5] = [5, 9, 13, 16, FIELDS.len()];
 
 const NUMBERS: [u64; 24] = [

@@ -21,7 +21,7 @@ use tickwire_net::inject::{Faults, Injector, line_seed};
 
 /// Time between packets, in nanoseconds: reordering of the lines stays within the hold time.
 const GAP_NS: u64 = 20_000;
-/// One snapshot of one book is sent after every this many packets.
+/// After every this many packets, one snapshot of one book is sent.
 const SNAPSHOT_EVERY: usize = 5;
 
 /// A packet, and the true books after it was sent.

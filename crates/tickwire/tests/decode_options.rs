@@ -92,7 +92,8 @@ fn a_port_or_an_address_is_refused_where_packets_have_none() {
 fn headers_are_named_as_quickfast_names_them() {
     let directory = directory("decode_options_headers");
     let templates = file(&directory, "t.xml", TICK.as_bytes());
-    // Six bytes for the packet; before the message a FAST-encoded number, and its length.
+    // Six bytes before all messages; then, before the message, a FAST-encoded number and the length
+    // of the message.
     let packet = [&[1, 2, 3, 4, 5, 6, 0x01, 0x81, 0x89][..], &GOOD].concat();
     let capture = file(&directory, "c.bin", &u32be(&[&packet]));
     let arguments = format!(

@@ -121,8 +121,8 @@ fn a_killed_demo_with_a_monitor_leaves_no_process_behind() {
         .spawn()
         .expect("the demo starts");
     let directory = format!("tickwire-demo-{}", demo.id());
-    // Sender and handler of the feed, both ends of the session, and of the topics the sender, and for each transport a
-    // publisher and two subscribers. Over DDS, subscribers use no file.
+    // The feed has a sender and a handler, the session has two ends, and the topics have a sender and, for each
+    // transport, a publisher and two subscribers. Over DDS, subscribers use no file.
     let count = 5 + TRANSPORTS
         .iter()
         .map(|transport| if *transport == "dds" { 1 } else { 3 })

@@ -345,7 +345,8 @@ fn a_file_loses_nothing_to_a_subscriber_that_stops_and_goes_on() {
     ));
     let id = nix::unistd::Pid::from_raw(subscriber.child.id().try_into().expect("an id"));
     let pauses = std::thread::spawn(move || {
-        // The last signal lets it go on. Once it has ended, signals are errors.
+        // The last signal continues the process. Once the process has ended, sending a signal is an
+        // error.
         for _ in 0..6 {
             for (signal, pause) in [(Signal::SIGSTOP, 500), (Signal::SIGCONT, 20)] {
                 let _ = kill(id, signal);

@@ -236,7 +236,8 @@ fn play_all(files: &[PathBuf], address: &str) -> Vec<String> {
 #[test]
 fn every_case_of_the_suite_passes() {
     let Some(folder) = shared("fix/at") else { return };
-    // The cases 6 wait half a minute for test requests, so they have an acceptor of their own.
+    // The cases of group 6 wait half a minute for test requests, so they run against a separate
+    // acceptor.
     let ((_short, short), (_long, long)) = (start(), start());
     let (short, long) = (short.as_str(), long.as_str());
     let mut count = 0;

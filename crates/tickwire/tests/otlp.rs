@@ -109,7 +109,7 @@ fn a_gap_that_is_filled_just_before_the_end_is_not_reported_as_lost() {
          --write-templates {d}/f.xml"
     ));
     assert_eq!(made.status, 0, "{}", made.err);
-    // Without the 15th packet. Each follows its length.
+    // Leaves out the 15th packet. Each packet follows its length.
     let mut bytes = std::fs::read(&path).expect("generated");
     let end_of = |at: usize| {
         at + 4 + u32::from_be_bytes(bytes[at..at + 4].try_into().expect("a length")) as usize

@@ -379,7 +379,8 @@ fn the_hold_time_that_late_packets_needed_is_told() {
     let arguments = format!("-t {d}/f.xml --framing cme --capture {d}/f.pcap --line-b");
     let late = counters(&arguments, 0);
     assert_eq!((count(&late, "/missing"), count(&late, "/lines/1/late")), (1, 1), "{late}");
-    // Packet 50 of line A, 1 ms after packet 49 was sent, was the first behind it.
+    // Packet 50 of line A, 1 ms after packet 49 was sent, was the first packet with a higher
+    // number.
     assert_eq!(late["hold_needed_us"], 4_000.001);
     let run = tickwire(&format!("receive {arguments}"));
     let hint = "already declared lost: --hold 4.1ms (now 2ms) would have waited for them";

@@ -40,7 +40,8 @@ const TEMPLATES: &str = r#"<templates>
   <template name="Heartbeat" id="4"><uInt32 name="MsgSeqNum" id="34"/></template>
 </templates>"#;
 
-/// A mandatory or present integer below 63 takes one byte; an optional one is sent one higher.
+/// NULL of an optional integer. An integer below 63 takes one byte; an optional one is sent as its
+/// value plus 1.
 const NULL: u8 = 0x80;
 
 /// Content of a message.

@@ -246,9 +246,9 @@ impl Feeds {
     }
 }
 
-/// Nine instruments are updated: 6367 snapshots after the first of each are at an update of line A.
-/// Two more instruments never change. The first snapshot of each waits for the next packet of the
-/// line, which has a later SendingTime.
+/// Nine instruments are updated: 6367 of their snapshots, without the first of each, are at an
+/// update of line A. Two more instruments never change. The first snapshot of each waits for the
+/// next packet of the line, which has a later SendingTime.
 #[test]
 fn books_of_line_a_equal_every_later_snapshot() {
     let Some(feeds) = Feeds::load() else { return };

@@ -79,7 +79,7 @@ fn pages_answers_and_histories_are_compressed_for_clients_that_accept_it() {
         );
         assert_eq!(gunzipped(body), plain.body, "{path}");
     }
-    // With the first state, the page is another one each time.
+    // The page contains the first state, so it differs each time.
     let bytes = read(ask(address, "GET", "/"));
     let (head, body) = split(&bytes).unwrap();
     assert!(head.contains("content-encoding: gzip"), "{head}");

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tickwire_exchange::{Generator, Options};
 
-/// Messages of the feed, one in a packet. After the last one the publishers end and begin anew.
+/// Number of messages of the feed, one per packet. After the last one, all publishers end and are
+/// restarted.
 const MESSAGES: u64 = 100_000;
 /// Packets a second.
 const RATE: u32 = 100;

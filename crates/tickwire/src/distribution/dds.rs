@@ -37,7 +37,7 @@ pub struct DdsArgs {
     /// loopback by the known ports of this machine.
     #[arg(long, value_name = "ADDRESS")]
     peer: Vec<IpAddr>,
-    /// Time without a sign of life after which a peer counts as gone. Default: 10s.
+    /// Lease: a peer from which nothing arrives for this time counts as gone. Default: 10s.
     #[arg(long, value_name = "TIME")]
     #[arg(value_parser = span_in("100ms"..="1h"))]
     lease: Option<Span>,

@@ -11,8 +11,8 @@ use tickwire_fix_text::Names;
 const TAKEN: [&str; 2] = [ERRORS, "manifest.json"];
 /// Name of the table of data that were not decoded.
 pub const ERRORS: &str = "errors";
-/// Maximum bytes of a name and of an id. File systems allow 255 together; the remaining bytes are for a
-/// number that makes names distinct.
+/// Maximum bytes of a name, and of an id that is appended to it. File systems allow 255 bytes in total;
+/// the rest is for a number that makes names distinct.
 const NAME_BYTES_MAX: usize = 200;
 const ID_BYTES_MAX: usize = 20;
 

@@ -30,7 +30,7 @@ pub struct TextFile {
     file: UnfinishedFile,
 }
 
-/// A file whose name is in its errors.
+/// A file that adds its name to its errors.
 struct NamedFile {
     file: File,
     path: PathBuf,

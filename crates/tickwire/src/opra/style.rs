@@ -277,7 +277,7 @@ fn decimal(price: Price) -> Value {
     price.decimal().map_or(Value::Null, |decimal| Value::Decimal(decimal.to_string()))
 }
 
-/// A spot value. A number of decimal places above the number of digits has no meaning.
+/// Returns a spot value; null if it has more decimal places than an integer has digits.
 fn spot(entry: &Entry) -> Value {
     const PLACES_MAX: u32 = 10;
     let Entry { spot: digits, decimal_placement: places, .. } = *entry;

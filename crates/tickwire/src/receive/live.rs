@@ -31,7 +31,7 @@ struct Loop<'s> {
     /// One entry for each channel of the reception.
     watched: Vec<Watched<'s>>,
     metrics: LoopMetrics,
-    /// Counts of the topics that all channels publish; of the first loop.
+    /// Counts of the topics that all channels publish; only the first loop has them.
     topics: Option<TopicMetrics>,
 }
 

@@ -21,7 +21,7 @@ pub enum MarketForm {
 }
 
 impl MarketForm {
-    /// Returns the form of a type; `None` if it is no sample of any feed.
+    /// Returns the form of a type; `None` if it is not one of these types.
     pub fn of(type_name: &str) -> Option<Self> {
         let forms = [
             (&Book::struct_type().name, Self::Book),
@@ -92,7 +92,7 @@ impl SampleRow<'_> {
         self.cell(name, &Cell::Text(text.to_owned()));
     }
 
-    /// Appends a text, or null if it is empty: the feed does not send it.
+    /// Appends a text, or null if it is empty, which means that the feed does not send it.
     fn optional_text(&mut self, name: &str, text: &str) {
         self.cell(name, &Cell::text(Some(text).filter(|text| !text.is_empty())));
     }

@@ -224,7 +224,8 @@ impl Corpus {
         Self::checked(&self.name, self.set.clone(), self.reset, vec![packet], None).ok()
     }
 
-    /// Decodes everything once, to count it and to prove that it decodes.
+    /// Decodes everything once, to count messages, entries and bytes and to check that all packets
+    /// decode.
     fn checked(
         name: &str,
         set: TemplateSet,

@@ -56,9 +56,8 @@ impl Peer {
 
     /// Measures decoding of `input` and returns the minimum in nanoseconds per message.
     ///
-    /// # Errors
-    /// The reason why there is no time, as text for the user: the program failed, or it decoded other
-    /// messages or values.
+    /// # Errors The reason why no time was measured, as text for the user: the program failed, or it
+    /// decoded other messages or values.
     pub fn measure(&self, folder: &Path, input: &Input, seconds: f64) -> Result<f64, String> {
         let arguments = [
             input.templates.display().to_string(),

@@ -243,7 +243,8 @@ fn operations(labels: &[Label], times: &[f64]) -> Table {
     table
 }
 
-/// Returns the published figures beside ours for the same number of messages. They are of another machine.
+/// Returns the published figures beside ours for the same number of messages. The published figures are
+/// from another machine.
 fn beside_published(labels: &[Label], times: &[f64]) -> Table {
     let mut table = Table::new(&[
         ("mode", Align::Left),

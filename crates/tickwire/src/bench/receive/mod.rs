@@ -145,7 +145,7 @@ fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
     Ok(best)
 }
 
-/// Returns a trial at this rate without loss, if one of [`TRIALS`] has none.
+/// Returns a trial at this rate that loses no packet, if one of [`TRIALS`] does not.
 fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failure> {
     for _ in 0..TRIALS {
         let outcome = trial::run(case, case.feed.packets(), Sending::Paced(rate))?;
