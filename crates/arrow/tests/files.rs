@@ -425,7 +425,7 @@ fn lists_without_an_entry_are_read_back() {
     let fields = [("pkt", DataType::UInt64, true), ("a", kind.clone(), true), ("b", kind, false)];
     let fields = fields.map(|(name, kind, nullable)| Field::new(name, kind, nullable));
     let schema = Arc::new(Schema::new(fields.to_vec()));
-    // A list that may be null, and one that may not.
+    // A nullable list, and one that is not nullable.
     let batch = |a: &str, b: &str, rows: usize| {
         let packets = new_null_array(&DataType::UInt64, rows);
         RecordBatch::try_new(schema.clone(), vec![packets, lists(a, rows), lists(b, rows)]).unwrap()

@@ -1,4 +1,5 @@
-//! FIX columns: every value of a message is in its column, in `other`, or was not wanted.
+//! FIX columns: every value of a message is in its column or in `other`, unless its field was not
+//! selected.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

@@ -1,4 +1,5 @@
-//! Measures the memory of a publisher while it streams. A program of its own, because it measures its whole process.
+//! Measures the memory of a publisher while it streams. A separate test program, because it measures its whole
+//! process.
 
 mod support;
 

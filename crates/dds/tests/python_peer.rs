@@ -10,7 +10,8 @@ use support::{PATIENCE, joined, market_data, next, patient, quote, wire_id};
 use tickwire_dds::{CycloneParticipant, MarketData, Participant, Quote, Sample};
 use tickwire_testing::{Need, skip};
 
-/// Environment variable with the path of the Python to run instead of the one on the PATH.
+/// Environment variable with the path of the Python interpreter to run. Default: the one on the
+/// PATH.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
 fn python() -> Option<String> {

@@ -50,7 +50,8 @@ impl Drop for Peer {
     }
 }
 
-/// Not a test by itself: the other tests start this program again with a role, which runs this function.
+/// Not a test: the other tests start this program again with a role, and that process runs this
+/// function.
 #[test]
 fn plays_the_other_process() {
     let (Ok(role), Ok(wire)) = (env::var(ROLE), env::var(WIRE)) else {

@@ -62,7 +62,7 @@ fn outcome(
 }
 
 /// Returns a message followed by other bytes: fast engines read ahead, and leave messages near the
-/// end of the bytes to others.
+/// end of the bytes to slower engines.
 fn with_more(message: &[u8]) -> Vec<u8> {
     [message, &[0x80; 256]].concat()
 }

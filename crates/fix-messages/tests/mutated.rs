@@ -5,7 +5,7 @@ use tickwire_fix::{Engine, Error, Message, Reader};
 use tickwire_fix_messages::fix42::{ExecutionReport, Header, Heartbeat, NewOrderSingle, Trailer};
 use tickwire_fix_messages::fix50sp2;
 
-/// Number of messages decoded one after the other into the same rooms.
+/// Number of messages decoded one after the other into the same memory.
 const BATCH: usize = 8;
 const ROUNDS: usize = 1000;
 
@@ -140,7 +140,7 @@ impl Random {
     }
 }
 
-/// Every type that a message can be decoded to, in rooms that are reused.
+/// Every type that a message can be decoded to, with its memory, which is reused.
 #[derive(Default)]
 struct Rooms<'m> {
     header: Room<Header<'m>>,

@@ -1,4 +1,4 @@
-//! Journals that a reset ends are kept as archives, whatever fails meanwhile.
+//! Journals that a reset ends are kept as archives, whatever fails during the reset.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -109,7 +109,7 @@ fn a_reset_that_fails_half_way_leaves_the_journal_alone() {
     let folder = Folder::new("fails");
     let mut store = open(&folder.0).expect("opens");
     commit(&mut store, "one");
-    // The new journal cannot be made.
+    // The new journal cannot be created.
     fs::create_dir(folder.0.join("s.journal.new")).expect("made");
     assert!(store.reset(9).is_err());
     assert!(folder.archives().is_empty());

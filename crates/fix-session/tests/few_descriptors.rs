@@ -20,8 +20,8 @@ fn open(folder: &Path) -> FileStore {
     FileStore::open(options, 7).expect("opens")
 }
 
-/// Regression: the journal was replaced, and the store continued in a file without a name. It must
-/// stay.
+/// Regression: the journal was replaced, and the store continued in a file without a name. The
+/// journal must stay.
 #[test]
 fn a_reset_without_descriptors_leaves_the_journal_as_it_was() {
     let name = format!("tickwire-descriptors-{}", std::process::id());

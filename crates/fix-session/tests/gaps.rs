@@ -86,7 +86,7 @@ fn a_logon_that_is_sent_again_is_a_duplicate_and_begins_nothing_anew() {
     assert!(talk.say(1, "A", again).is_empty());
     assert!(talk.notices.contains(&SessionEvent::PossDupIgnored { seq_num: 1 }));
     assert_eq!((talk.numbers(), talk.session.is_logged_on()), ((2, 2), true));
-    // While a gap is being filled, it is counted like any other message.
+    // A resent Logon that arrives while a gap is being filled counts like any other message.
     assert_eq!(talk.say(4, "1", "112=x|"), ["35=2|7=2|16=0"]);
     assert!(talk.say(2, "A", again).is_empty());
     assert_eq!(talk.say(3, "0", "43=Y|122=20240229-12:34:50|"), ["35=0|112=x"]);

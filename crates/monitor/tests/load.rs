@@ -1,5 +1,5 @@
-//! Fifty clients stream a feed of 5,000 instruments: memory stays bounded, clients that read nothing hold up no publication, and
-//! clients that read late get the newest state.
+//! Fifty clients stream a feed of 5,000 instruments: memory stays bounded, clients that read nothing do not delay
+//! publications, and clients that read late get the newest state.
 //!
 //! 100,000 messages a second in a release build; fewer in a debug build, whose decoder is slower. On a busy machine half of the rate
 //! is enough.

@@ -86,7 +86,7 @@ proptest! {
     }
 }
 
-/// Returns a draft of `category` with all other values 32, and without symbol and text.
+/// Returns a draft of `category` whose other values are all 32, without symbol and text.
 fn empty_of(category: u8) -> Draft {
     let mut draft = full_draft();
     draft.set_number(Field::Category, category.into());

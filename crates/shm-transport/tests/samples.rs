@@ -452,9 +452,9 @@ fn a_conflating_subscriber_that_is_lapped_has_the_last_sample_of_each_key() {
     }
 }
 
-/// A subscriber that sleeps between its reads opens the files of publishers that start meanwhile,
-/// and those of new keys, before they are removed. If it was too late for some, it does not know
-/// whether its values are the last ones.
+/// A subscriber that sleeps between its reads opens the files of publishers that start between the
+/// reads, and the files of new keys, before these files are removed. If it was too late for some,
+/// it does not know whether its values are the last ones.
 #[test]
 fn a_conflating_subscriber_has_the_last_sample_of_each_key_of_a_publisher_that_comes_and_goes() {
     let scene = Scene::new("comes-and-goes");
@@ -698,7 +698,7 @@ fn a_publisher_that_keeps_all_samples_waits_once_for_a_subscriber_that_has_stopp
 }
 
 /// systemd-logind removes a user's files in /dev/shm at logout. Processes that have these files
-/// open are still told of the end.
+/// open still learn of the publisher's end.
 #[test]
 fn a_publisher_whose_files_are_removed_says_why_and_its_subscribers_learn_of_the_end() {
     let scene = Scene::new("removed");

@@ -74,7 +74,7 @@ fn a_writer_that_waits_for_room_laps_no_reader_that_states_its_position() {
     }
     assert!(matches!(other.poll().unwrap(), Some(Event::Gap { from: 0, .. })));
     while reader.poll().unwrap().is_some() {}
-    // A reader that comes later is waited for too.
+    // The writer also waits for a reader that attaches later.
     let mut late = scene.reader(Start::Now, ReaderWait::Block);
     assert!(late.state_position().unwrap());
     while writer.has_room().unwrap() {
@@ -323,7 +323,8 @@ fn another_type_is_refused_by_name() {
 #[test]
 fn a_channel_that_cannot_be_created_leaves_no_files() {
     const BYTES: u64 = 384 << 30;
-    // A file system in memory refuses a file above its size at once; others would fill up first.
+    // A file system in memory refuses a file above its size at once; one on a disk would first fill
+    // up.
     let size = nix::sys::statvfs::statvfs("/dev/shm").map_or(0, |is| is.blocks() * is.block_size());
     if !(1..BYTES).contains(&size) {
         return skip(Need::Machine, "/dev/shm is missing or has no limit below 384 GiB");

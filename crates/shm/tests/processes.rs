@@ -171,7 +171,8 @@ fn killed_writers_are_followed() {
         end(child);
         (child, output) = start(&["write", directory]);
         assert_eq!(line(&mut output), "open");
-        // A reader that checks less often than writers restart is told of the newest one only.
+        // A reader that checks less often than writers restart gets an event for the newest writer
+        // only.
         let begun = Instant::now();
         while follower.restarts <= turn {
             assert!(begun.elapsed() < SECOND, "a restart was not told");

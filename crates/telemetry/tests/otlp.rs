@@ -175,7 +175,7 @@ fn spans_of_requests_that_fail_are_counted() {
     assert!(received.recv_timeout(Duration::from_secs(5)).is_ok());
     assert_eq!((count(&metrics, FAILED), count(&metrics, EXPORTED)), (1, 0));
 
-    // Nobody listens.
+    // No collector listens at this address.
     let metrics = Metrics::new();
     let (export, sink) = start("127.0.0.1:1".parse().unwrap(), &metrics);
     sink.send(span("test", SpanIdentity::root()));

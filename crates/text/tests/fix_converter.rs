@@ -156,7 +156,7 @@ fn byte_vectors_have_their_lengths_before_them() {
         own.set_bytes("RawData", data.as_bytes()).expect("set");
         assert_eq!(converted(own), Ok(wanted.to_owned()));
     }
-    // Pairs with other tags must be added.
+    // Pairs of length and data with other tags must be added to the data fields.
     let mut other = builder(&format!("{MSG_TYPE}<byteVector name='Blob' id='5001'/>"));
     other.set_bytes("Blob", b"x").expect("set");
     let mut data_fields = DataFields::none();

@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-/// Shorter files show no bar: they are done before anybody reads it.
+/// Shorter files show no bar, because reading them takes too little time.
 const BYTES_MIN: u64 = 32 << 20;
 
-/// Smaller counts show no bar: they are done before anybody reads it.
+/// Smaller counts show no bar, because they take too little time.
 const COUNT_MIN: u64 = 1_000_000;
 
 /// A progress bar of bytes or items, or none.

@@ -146,7 +146,7 @@ fn a_publisher_outlives_its_subscriber_and_the_next_one_gets_last_values() {
     assert_eq!(sum(&received, "duplicates"), 0);
 }
 
-/// Sends a feed on both lines, one packet every half millisecond, and Done when told to end.
+/// Sends a feed on both lines, one packet every half millisecond, and Done once `is_over` is set.
 fn endless(place: &Place, is_over: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
     let lines = [place.a, place.b]
         .map(|line| Sender::open(line, SenderOptions::default()).expect("a sender"));

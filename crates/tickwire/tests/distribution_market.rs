@@ -15,7 +15,8 @@ use tickwire_feed::book::Amount;
 use tickwire_feed::capture::PrefixedWriter;
 use tickwire_testing::{Need, skip};
 
-/// Environment variable with the path of the Python to run instead of the one on the PATH.
+/// Environment variable with the path of the Python interpreter to run. Default: the one on the
+/// PATH.
 const PYTHON: &str = "TICKWIRE_PYTHON";
 
 /// Captures and the options of each.

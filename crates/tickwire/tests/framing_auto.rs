@@ -365,7 +365,7 @@ fn numbers_that_go_back_under_a_named_framing_without_resets_are_an_error() {
         assert_eq!(run.out.matches("20260106").count(), 60, "{options}");
         assert!(!run.err.contains("MsgSeqNum"), "{options}: {}", run.err);
     }
-    // Numbers of a raw file go back, too.
+    // In a raw file, decreasing sequence numbers also show a new session.
     let packets = |file: &[u8]| -> Vec<u8> {
         let (mut rest, mut all) = (file, Vec::new());
         while let Some((len, tail)) = rest.split_first_chunk::<4>() {

@@ -283,7 +283,7 @@ fn packets_of_a_capture_with_several_destinations_go_to_their_lines() {
     assert_eq!(arrived(&mut on_a), [b"a1", b"a2"]);
     assert_eq!(arrived(&mut on_b), [b"b1", b"b2"]);
     assert!(run.err.contains("day.pcap: 1 packet to other destinations not sent"), "{}", run.err);
-    // Line B without packets of its own carries those of line A.
+    // If the capture has no packets for line B, line B carries the packets of line A.
     let elsewhere = endpoint(21_072);
     let mut on_b = receiver(elsewhere);
     let run = send(&format!("{line_a} --group-b {} --port-b {}", b.group, elsewhere.port));

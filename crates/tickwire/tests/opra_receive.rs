@@ -113,7 +113,7 @@ fn two_lines_with_lossy_sides_are_printed_whole_and_recorded() {
     }
     let (status, out, log) = receiving.finish();
     assert_eq!(status, 0, "{log}");
-    // The lines arrived one after the other.
+    // The packets of one OPRA line arrived after those of the other.
     let printed: Vec<&str> = out.lines().collect();
     assert_eq!(printed, expected.concat().iter().map(String::as_str).collect::<Vec<_>>());
     assert!(log.contains("; 0 gaps of 0 messages"), "{log}");
@@ -329,7 +329,8 @@ fn captured_lines_are_published() {
     let channels = format!("/dev/shm/tickwire-opra-capture-{}", std::process::id());
     let at = format!("--transport shm --shm-directory {channels}");
     let subscriber = subscribe(&at);
-    // Small rings: a capture is published as fast as subscribers read, whose output must be read meanwhile.
+    // Small rings: a capture is published as fast as subscribers read. Their output must be read at the
+    // same time, so that they do not block.
     let received = std::thread::spawn(|| subscriber.wait_with_output().expect("it ends"));
     let run = tickwire(&format!(
         "opra decode {} --show bbo,trades --publish --source-name opra --patience 30s {at} --shm-ring 16KiB",
@@ -350,7 +351,7 @@ fn captured_lines_are_published() {
     let _ = std::fs::remove_dir_all(&channels);
 }
 
-/// Starts a subscriber of what is published of OPRA lines.
+/// Starts a subscriber of the topics to which OPRA lines are published.
 fn subscribe(at: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_tickwire"))
         .args(["subscribe", "--show", "--no-echo", "--topic", "BookTop,Trade,Status"])

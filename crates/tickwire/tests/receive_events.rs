@@ -86,7 +86,7 @@ fn a_silent_line_and_its_return_are_events_and_logged() {
     for text in ["line A is silent: ", "line A sends again"] {
         assert!(run.err.contains(text), "{}", run.err);
     }
-    // A line B that sends nothing at all, because its port is another one.
+    // A line B on which nothing arrives, because its port is wrong.
     let other_port = format!("{arguments} --port-b 29509 --heartbeat-interval 50ms --show events");
     let run = tickwire(&format!("receive {other_port}"));
     let all = run.json_lines();

@@ -102,8 +102,8 @@ fn an_entry_of_a_sequence_is_a_row() {
     assert_eq!(entries, expected);
 }
 
-/// A topic with few samples: its files are complete by age, so a killed recorder loses only the last of them, and the next
-/// one keeps what is left of it.
+/// A topic with few samples: its files are complete by age, so a killed recorder loses only the last file, and the
+/// next recorder keeps the incomplete file.
 #[test]
 fn a_killed_recorder_keeps_all_but_the_last_files() {
     let place = Place::new(95);

@@ -76,7 +76,7 @@ impl Terminal {
     fn leave(mut self) {
         let end = Instant::now() + PATIENCE;
         loop {
-            // Fails once the program is gone.
+            // Fails if the program has already ended.
             let _ = self.keys.write_all(b"q").and_then(|()| self.keys.flush());
             if let Some(status) = self.child.0.try_wait().expect("a status") {
                 return assert!(status.success(), "{status}: {}", self.shown());

@@ -7,7 +7,7 @@ use tickwire_distribution::fill::{Filled, Filler};
 use tickwire_exchange::{Generator, Options};
 use tickwire_fast::{Decoder, DecoderOptions, Program, ResetPolicy};
 
-/// The packets of a feed, and what is needed to decode them.
+/// The packets of a feed, and the program that decodes them.
 pub struct Feed {
     program: Arc<Program>,
     packets: Vec<Vec<u8>>,

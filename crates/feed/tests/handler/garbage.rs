@@ -85,7 +85,7 @@ fn take(output: Output<'_>, expected: &mut Option<u64>) -> bool {
     false
 }
 
-/// Rejects the last packet; if a copy is expected, its number comes once more.
+/// Rejects the last packet; if a copy is expected, its number is delivered once more.
 fn reject(arbiter: &mut Arbiter, expected: &mut Option<u64>) {
     if arbiter.reject() {
         *expected = expected.map(|next| next - 1);

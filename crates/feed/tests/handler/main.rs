@@ -1,5 +1,4 @@
-//! Arbitration, books and recovery: simulated lines, and real captures if they lie beside the
-//! project.
+//! Arbitration, books and recovery: simulated lines, and real captures if they are available.
 
 mod adapter;
 mod allocation;

@@ -75,8 +75,8 @@ pub(crate) fn check(document: &Value, schema: &Value, value: &Value, place: &str
 fn the_document_has_the_routes() {
     let document = document();
     let mut paths = document["paths"].as_object().unwrap().clone();
-    // Not described there: routes of other crates that a process also serves, and routes of the
-    // page over several processes.
+    // The document does not describe routes of other crates that a process also serves, and routes
+    // of the page over several processes.
     let is_other =
         |path: &str| path == "/metrics" || path.starts_with("/sessions") || path.starts_with("/p/");
     paths.retain(|path, _| !is_other(path));

@@ -43,7 +43,7 @@ fn pages_of_other_sites_are_not_answered() {
         let headers = format!("{headers}Content-Type: application/json\r\n");
         assert_eq!(post(address, "/api/v1/explain", &headers, &body).status, 403, "{headers}");
     }
-    // A link from another site opens the page, which gets its data by requests of its own.
+    // A link from another site opens the page, and the page then requests its data itself.
     let (own, other) =
         (get(address, "/"), get_with(address, "/", "Sec-Fetch-Site: cross-site\r\n"));
     let has_data = |page: &str| page.contains("delivered_packets");

@@ -180,7 +180,8 @@ fn a_channel_in_short_has_the_losses_of_its_lines_and_its_gaps() {
     assert!((50.0..60.0).contains(&of(1).1), "{channel:#}");
 }
 
-/// Reads a stream for a while, and until it has brought some events, and returns the bytes per second and the number of events.
+/// Reads a stream for at least a minimum time and a minimum number of events. Returns the bytes per second and the
+/// number of events.
 fn measured(address: SocketAddr, query: &str) -> (f64, usize) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();

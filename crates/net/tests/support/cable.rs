@@ -25,8 +25,8 @@ fn ip(arguments: &str) -> bool {
     done.is_ok_and(|done| done.status.success())
 }
 
-/// Runs `test` on a thread with its own namespace, which ends with the thread. Skips the
-/// test if this process may not create one.
+/// Runs `test` on a thread with its own namespace, which ends with the thread. Skips the test if
+/// this process is not allowed to create a namespace.
 pub fn with_cable(test: impl FnOnce(Cable) + Send) {
     let run = || {
         let made = unshare(CloneFlags::CLONE_NEWNET).is_ok()

@@ -70,7 +70,7 @@ impl Run<'_> {
             let start = self.timed.then(Instant::now);
             self.packet(decoder, &packet)?;
             time += start.map_or(Duration::ZERO, |start| start.elapsed());
-            // The likely cause comes before many errors.
+            // Prints the likely cause before a large number of errors.
             if read == PACKETS_MIN as u64 && self.report.errors() == read {
                 report_doubt(&mut self.report, decoder.program(), framing, &self.sample);
             }

@@ -187,7 +187,7 @@ fn interrupts_of_a_virtual_card_are_those_of_its_device() {
     assert_eq!(machine.finding("eth0: interrupts").found, "CPU 1");
 }
 
-/// A lock that no process holds is that of a killed writer.
+/// A lock file that no process holds belongs to a killed writer.
 #[test]
 fn channels_of_killed_processes_are_told_with_their_memory() {
     let channel =

@@ -39,8 +39,8 @@ pub fn message_tables(names: Names<'_>) -> HashMap<Vec<u8>, String> {
     types.zip(distinct(&known)).collect()
 }
 
-/// Directory names for tables, given by name and id: the name without characters that file names may not have.
-/// If several names are equal, ignoring case, the id is appended.
+/// Directory names for tables, given by name and id: the name without characters that file names cannot
+/// contain. If several names are equal, ignoring case, the id is appended.
 fn distinct(tables: &[(String, String)]) -> Vec<String> {
     let mut taken: HashSet<String> = TAKEN.map(str::to_owned).into();
     let plain_names: Vec<String> =

@@ -22,9 +22,9 @@ use tickwire_net::replay::Pace;
 ///
 /// If a capture has packets to several destinations, each line carries the packets to its own group
 /// and port; with --line-b, line B does the same. --capture-address and --capture-port choose the
-/// packets of one destination, which may differ from that of the line. Standard input and pipes can
-/// be read only once: each line carries all their packets, or those that --capture-address and
-/// --capture-port choose.
+/// packets of one destination, which may differ from the destination of the line. Standard input
+/// and pipes can be read only once: each line carries all their packets, or those that
+/// --capture-address and --capture-port choose.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MulticastArgs {
     /// Capture file: length-prefixed packets, pcap or pcapng, also .gz or .zst.

@@ -96,8 +96,8 @@ pub struct SubscribeArgs {
     #[arg(long)]
     stay: bool,
     /// Transport: "dds"; "shm", shared memory; or "auto", shared memory if a publisher of one of the
-    /// topics runs on this host when the command starts, otherwise DDS until a publisher over shared
-    /// memory comes first. A line of output names the choice.
+    /// topics runs on this host when the command starts, otherwise DDS, unless a publisher over
+    /// shared memory appears before any publisher over DDS. A line of output names the choice.
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: SubscribeTransport,
     #[command(flatten)]

@@ -1,8 +1,8 @@
 //! A record on disk of the execution reports that the client's application has handled, one per line.
 //!
 //! A line is written before the session commits that the report was received. After the process was killed, a
-//! report is therefore either in both, or it comes again as a possible duplicate and is recognised by its
-//! line.
+//! report is therefore either in the journal and in the session's store, or it is received again as a
+//! possible duplicate and recognised by its line.
 
 use crate::failure::Failure;
 use std::collections::HashSet;

@@ -148,8 +148,8 @@ impl SessionSpans {
         });
     }
 
-    /// Ends the resends whose last message was received or sent. Returns when to look again, in nanoseconds of the steady
-    /// clock.
+    /// Ends the resends whose last message was received or sent. Returns the time of the next check, in nanoseconds
+    /// of the steady clock.
     pub fn turn(&mut self, sessions: &Sessions, steady_ns: u64) -> Option<u64> {
         if self.watched.is_empty() {
             return None;

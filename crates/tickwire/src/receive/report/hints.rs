@@ -240,7 +240,7 @@ mod tests {
             ),
             "{texts}"
         );
-        // Every reason has a sentence of its own.
+        // Each reason has a different sentence.
         for index in 0..StaleReason::LABELS.len() {
             let mut books = [0; StaleReason::LABELS.len()];
             books[index] = 2;
