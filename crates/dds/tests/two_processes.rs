@@ -208,7 +208,7 @@ fn a_late_subscriber_gets_last_values_though_a_killed_one_acknowledged_nothing()
 }
 
 /// The writer continues to send data and heartbeats to the ports of a killed reader. The next
-/// reader gets these ports before the writer discovers it.
+/// reader gets these ports before the writer discovers that reader.
 #[test]
 fn a_reader_with_the_ports_of_a_killed_one_misses_nothing_that_was_written_since_it_matched() {
     // More samples than a reader has room for while it waits for last values, and far fewer than the writer holds.

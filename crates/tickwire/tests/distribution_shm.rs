@@ -185,7 +185,8 @@ fn waiting_for_any_number_of_subscribers_ends_with_patience() {
     assert!(run.status == 2 && run.err.contains(told), "{}{}", run.out, run.err);
 }
 
-/// Each echoing subscriber that was waited for owes an echo of each sample.
+/// An echo of each sample is expected from each subscriber that echoes and for which the publisher
+/// waited.
 #[test]
 fn echoes_that_do_not_come_are_counted_and_an_error() {
     let slow = "--max-rate 1";

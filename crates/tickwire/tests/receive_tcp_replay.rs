@@ -1,4 +1,4 @@
-//! `tickwire receive` requests packets that both lines lost from a TCP replay service.
+//! `tickwire receive` requests, from a TCP replay service, the packets that both lines lost.
 
 mod support;
 

@@ -397,7 +397,7 @@ fn the_last_hour_is_drawn_with_its_greatest_values() {
     }
     let title = lines.iter().position(|line| line.contains("packets of line A")).expect("a title");
     assert!(lines[title + 1..title + 4].iter().any(|line| line.contains('█')), "{lines:#?}");
-    // An hour is kept, and its greatest value is seen although a column has many seconds.
+    // One hour is kept, and its maximum is visible although each column stands for many seconds.
     app.add_history(seconds(2000..7000));
     line_with(
         &screen(&app, 80),

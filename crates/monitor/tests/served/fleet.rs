@@ -182,7 +182,7 @@ fn the_page_over_all_has_a_token_of_its_own() {
     }
     // The viewer's token is not the token of the process; the page replaces it.
     assert_eq!(get_with(address, "/p/closed/api/v1/state", &right).status, 200);
-    // Routes of administration need the token of the process alone, which the process checks.
+    // Routes of administration need only the token of the process, which the process checks.
     let (server, _served) = administered(&token("viewing-2"), Some(own));
     for (path, status) in [("/sessions", 200), ("/sessions/", 404), ("/sessions/S", 200)] {
         let path = format!("/p/orders{path}");

@@ -146,8 +146,8 @@ impl<W: Write> Printer<'_, W> {
     }
 }
 
-/// True if a message has one of these types, named by MsgType or by the name in one of the dictionaries; all are
-/// wanted if none is named.
+/// True if a message has one of these types, or if no type is given. A type is given by its MsgType or by its
+/// name in one of the dictionaries.
 fn is_wanted(types: &[String], message: &Message<'_, '_>, dictionaries: [&Dictionary; 2]) -> bool {
     let msg_type = message.msg_type();
     let names = dictionaries.map(|dictionary| dictionary.message(msg_type).map(MessageDef::name));

@@ -34,8 +34,8 @@ use tickwire_net::multicast::{
 use tickwire_net::packets::xdp::XdpOptions;
 use tickwire_net::reception::Wait;
 
-/// Socket options that other commands share. Their declarations cannot exclude captures, as those of this
-/// command's own socket options do.
+/// Socket options that other commands share. Shared declarations cannot declare the conflict with
+/// captures, so this command checks it.
 const OF_SOCKETS: [&str; 10] = [
     "interface",
     "metrics",
@@ -286,7 +286,8 @@ impl From<BooksBy> for Books {
 }
 
 impl ReceiveArgs {
-    /// The arguments of each channel: these, completed by the channel's settings in a feed file.
+    /// Returns the arguments of each channel: these arguments, completed by the channel's settings
+    /// in a feed file.
     pub fn of_channels(&self) -> Result<Vec<Self>, Failure> {
         let Some(channels) = self.channels.settings()? else { return Ok(vec![self.clone()]) };
         let is_one = channels.len() == 1;
@@ -407,7 +408,7 @@ impl ReceiveArgs {
         self.endpoints_of(&self.endpoints)
     }
 
-    /// Returns the addresses of the feeds with lines A and B at these ones.
+    /// Returns the addresses of the feeds, with lines A and B at the given addresses.
     pub fn endpoints_with(
         &self,
         a: SocketAddrV4,

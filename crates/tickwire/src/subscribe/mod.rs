@@ -95,9 +95,9 @@ pub struct SubscribeArgs {
     /// Continue when a publisher announces the end of its feed.
     #[arg(long)]
     stay: bool,
-    /// Transport: "dds"; "shm", shared memory; or "auto", shared memory if a publisher of one of the
-    /// topics runs on this host when the command starts, otherwise DDS, unless a publisher over
-    /// shared memory appears before any publisher over DDS. A line of output names the choice.
+    /// Transport: "dds"; "shm", shared memory; or "auto": shared memory if a publisher of one of the
+    /// topics runs on this host when the command starts, or appears there before any publisher over
+    /// DDS; otherwise DDS. A line of output names the choice.
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: SubscribeTransport,
     #[command(flatten)]
