@@ -191,7 +191,7 @@ fn a_waiters_file_that_is_cut_costs_only_the_waking() {
     assert!(writer.has_room().unwrap());
 }
 
-/// Readers may write to the waiters file, so none may lock later readers out with it.
+/// Readers can write to the waiters file, but none can use it to lock out later readers.
 #[test]
 fn a_waiters_file_that_is_damaged_locks_no_reader_out() {
     type Damaging = fn(&Scene);

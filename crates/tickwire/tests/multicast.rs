@@ -186,7 +186,8 @@ fn lines_are_silent_and_snapshots_lost_as_options_say() {
     assert_eq!(packets(&faulty, 2), Some(0), "{faulty:#}");
 }
 
-/// A capture of these packet numbers, one a millisecond by their number, `late_ns` later.
+/// Writes a capture of packets with these numbers. The time of packet n is n milliseconds plus
+/// `late_ns`.
 fn timed(path: &std::path::Path, numbers: std::ops::Range<u32>, late_ns: u64) -> String {
     let packets: Vec<_> = numbers.map(|number| (number, number.to_be_bytes())).collect();
     let datagrams = packets.iter().map(|(number, packet)| {

@@ -26,7 +26,8 @@ pub struct DdsArgs {
     #[arg(long)]
     best_effort: bool,
     /// Samples buffered for a slow subscriber, per topic, or per security if the topic is keyed by
-    /// security. DEPTH: the oldest is dropped. "all": the publisher waits when the buffer is full.
+    /// security. When the buffer is full, DEPTH drops the oldest sample; with "all", the publisher
+    /// waits.
     #[arg(long, value_name = "DEPTH|all")]
     history: Option<History>,
     /// Network to use: "loopback" for this machine only, "any" for an interface chosen by the

@@ -16,8 +16,8 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Least bytes that an encoder thread hashes at a time, unless they are the last.
 const HASHED_BYTES_MIN: usize = 256 << 10;
 
-/// SHA-256 of a capture. It is computed while the capture is decoded, so that a file that is larger than memory is read
-/// only once, unless the tables need it at their start. If there are encoder threads, they compute it.
+/// SHA-256 of a capture. It is computed while the capture is decoded, so that a file that is larger than memory is
+/// read only once, unless the tables need the digest at their start. If there are encoder threads, they compute it.
 pub struct InputDigest {
     path: PathBuf,
     file: File,

@@ -33,7 +33,7 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// The folder of the feed file; the current one if it goes to standard output.
+    /// The folder of the feed file; the current folder if the feed file goes to standard output.
     fn folder(&self) -> &Path {
         if files::is_standard(&self.output) { Path::new(".") } else { folder_of(&self.output) }
     }

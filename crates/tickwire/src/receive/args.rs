@@ -34,8 +34,8 @@ use tickwire_net::multicast::{
 use tickwire_net::packets::xdp::XdpOptions;
 use tickwire_net::reception::Wait;
 
-/// Socket options that other commands share. Shared declarations cannot declare the conflict with
-/// captures, so this command checks it.
+/// Socket options that other commands share. Their shared declarations do not exclude captures, so
+/// this command adds that conflict.
 const OF_SOCKETS: [&str; 10] = [
     "interface",
     "metrics",

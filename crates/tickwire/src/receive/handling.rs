@@ -88,8 +88,7 @@ impl HandlingArgs {
 
     /// Returns the silence after which books become stale, if an option or the feed file sets it.
     ///
-    /// # Errors
-    /// It is shorter than the heartbeat interval of the options or the feed file.
+    /// # Errors The silence is shorter than the heartbeat interval of the options or the feed file.
     pub fn silence(&self, channel: Option<&ChannelSettings>) -> Result<Option<Duration>, Failure> {
         let silence = self.silent_after.map(Span::duration);
         let silence = silence.or_else(|| channel?.silence);

@@ -71,8 +71,9 @@ fn times(output: &Output, expected: &str) -> Result<Vec<(&'static str, f64)>, St
     Ok(OPERATIONS.iter().filter_map(time).collect())
 }
 
-/// Returns FNV-1a over 64-bit words, as hexadecimal digits: of each field, in the order of tags, the tag, the length of the
-/// value and its bytes. BodyLength and CheckSum are left out: the peers verify them.
+/// Returns the FNV-1a hash over 64-bit words, in hexadecimal digits. For each field, in the order of tags, it covers
+/// the tag, the length of the value and its bytes. BodyLength and CheckSum are left out, because the peers verify
+/// them.
 fn digest(bytes: &[u8]) -> String {
     let mut reader = Reader::new();
     let message = reader.decode(bytes).expect("the messages of the benchmark are valid");
