@@ -275,7 +275,7 @@ fn itch(body: &[&[u8]]) -> Vec<u8> {
     [&(body.len() as u16).to_be_bytes()[..], &body].concat()
 }
 
-/// Builds an added order, and a message of a type that the grammar does not list.
+/// Builds an Add Order message, and a message of a type that the grammar does not list.
 fn itch_messages() -> Vec<Vec<u8>> {
     let head = [&7_u16.to_be_bytes()[..], &[0, 0], &[0, 0, 0x1f, 0x1a, 0xce, 0xd9]].concat();
     let order = [&42_u64.to_be_bytes()[..], b"B", &300_u32.to_be_bytes(), b"TICKW   "].concat();

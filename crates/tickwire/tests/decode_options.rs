@@ -128,7 +128,7 @@ fn a_packet_that_the_capture_cut_short_is_given_up_once() {
     let directory = directory("decode_options_cut");
     let templates = file(&directory, "t.xml", TICK.as_bytes());
     let mut bytes = pcap(&[("239.1.1.1:9000", &GOOD)]);
-    // The length is behind the file's header of 24 bytes and the packet's time stamp of 8.
+    // The length follows the file's header of 24 bytes and the packet's time stamp of 8 bytes.
     let field = 32..36;
     let is_little = bytes.starts_with(&[0xd4, 0xc3, 0xb2, 0xa1])
         || bytes.starts_with(&[0x4d, 0x3c, 0xb2, 0xa1]);

@@ -461,9 +461,9 @@ fn a_publisher_of_other_topics_ends_no_subscriber_and_loses_nothing() {
     let received = place.file("received.json");
     let options = format!("--no-echo --topic BookTop,Trade --json {}", received.display());
     let mut subscriber = place.subscribe(&options);
-    // The feed ends late: if a publisher ends before all its writers and readers have matched, no subscriber gets its
-    // totals. The format is named, because a publisher that has to detect it joins the domain only after that, here at the end
-    // of the feed.
+    // The feed ends late, because subscribers do not get the totals of a publisher that ends before all its writers
+    // and readers have matched. The format is named, because otherwise the publisher joins the domain only after it
+    // has detected the format, which here would be at the end of the feed.
     let pipe = place.file("feed.pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());

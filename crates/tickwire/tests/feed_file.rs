@@ -111,7 +111,7 @@ fn an_imported_configuration_passes_the_check() {
     assert!(run.err.contains("wrong.xml:2:1: the channel has no id"), "{}", run.err);
 }
 
-/// The files that an imported feed names are found from every directory.
+/// The paths in an imported feed file are valid in every current directory.
 #[test]
 fn an_imported_feed_names_files_relative_to_itself() {
     let d = directory("feed_import_paths");

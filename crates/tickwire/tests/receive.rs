@@ -196,7 +196,8 @@ fn metrics_are_served_while_it_runs_and_ctrl_c_ends_it() {
         "tickwire_net_clock_steps_total{} ".to_owned(),
         "tickwire_record_lost_datagrams_total{} 0\n".to_owned(),
     ];
-    // Metrics are published one at a time, so a scrape may see one before another.
+    // Metrics are published one at a time, so a scrape may contain the new value of one and the old
+    // value of another.
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let mut stream = TcpStream::connect(&address).expect("served");

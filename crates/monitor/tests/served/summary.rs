@@ -21,7 +21,7 @@ const MEASURED: Duration = Duration::from_secs(4);
 const EVENTS_MIN: usize = 4;
 const PUBLISH: Duration = Duration::from_millis(100);
 
-/// Returns a session with as many messages and events as the command shows.
+/// Returns a session with the largest numbers of messages and events that the command shows.
 fn session(number: usize, state: &str) -> Value {
     let counters = json!({"received": number, "delivered": 0, "sent": 0, "resent": 0, "rejected": 0, "refused": 0, "garbled": 0, "resend_requests": 0, "duplicates": 0, "logons": 1});
     let event = json!({"id": 1, "at_ms": 5, "kind": "logon", "text": "logged on"});

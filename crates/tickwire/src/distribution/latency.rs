@@ -137,8 +137,8 @@ pub fn table_of(rows: &[Row]) -> Table {
     table
 }
 
-/// Rows of several variants of the same thing as a table, in microseconds: the quantiles of each variant in columns
-/// beside those of the others. A row that a variant lacks is `-` there.
+/// Returns a table that compares variants, in microseconds. Each variant has its own columns of quantiles; a row
+/// that it lacks has `-` in them.
 pub fn side_by_side(variants: &[(&str, Vec<Row>)]) -> Table {
     let quantiles = ["p50", "p99", "p99.9"];
     let headings: Vec<String> = variants

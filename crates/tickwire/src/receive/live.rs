@@ -70,7 +70,7 @@ impl Session<'_> {
         let monitor = self.args.monitor.serve(monitor, metrics.routes())?;
         let is_served = monitor.as_ref().is_some_and(ServedMonitor::is_served);
         let received = self.run(&mut loops, exporter.is_some() || is_served);
-        // Spans last: the end of the monitor is the end of those that are open.
+        // The spans are dropped last, because dropping the monitor ends its open spans.
         drop((exporter, monitor, spans));
         let recordings: Vec<_> =
             loops.iter_mut().filter_map(|of| of.reception.finish_recording()).collect();

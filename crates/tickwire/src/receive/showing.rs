@@ -22,7 +22,8 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// Counts and, with a printer, shows; stops if the output is closed.
+    /// Creates a sink that counts messages and, with a printer, shows the output. It stops if the
+    /// output is closed.
     pub const fn new(counting: Counting, printer: Option<Printer>) -> Self {
         Self { counting, printer, tap: None, publishing: None }
     }

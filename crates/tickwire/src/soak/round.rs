@@ -108,8 +108,8 @@ impl<'p> Round<'p> {
         Ok(Self { place, seed, packets, has_implied, truth: true_book_lines(&day, 0) })
     }
 
-    /// Sends the day and compares the receiver's books with the true ones, if both processes lived to its
-    /// end.
+    /// Sends the day and compares the receiver's books with the true ones, if both processes ran until
+    /// its end.
     pub fn play(
         &self,
         receiver: &mut Option<Running>,
