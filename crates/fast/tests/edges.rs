@@ -1,5 +1,5 @@
-//! Limits, findings and shapes at their boundaries, with every engine: each success differs from a
-//! failure by one.
+//! Limits, findings and shapes at their boundaries, with every engine: each case that succeeds
+//! differs by one from a case that fails.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -210,7 +210,8 @@ fn strangers_on_the_group_are_counted_and_harm_nothing() {
     let strangers = thread::spawn(move || {
         let sender = Sender::open(ends[0], SenderOptions::default()).unwrap();
         for number in 0..200_u32 {
-            // Scattered: numbers that rise step by step would be a new epoch.
+            // The numbers are scattered, because numbers that rise step by step would look like a
+            // new epoch.
             let unexpected = 1_000_000_000 + number.wrapping_mul(2_654_435_761) % 2_000_000_000;
             sender.send(&unexpected.to_be_bytes()).unwrap();
             sender.send(&[&unexpected.to_be_bytes()[..], b"\0junk"].concat()).unwrap();

@@ -277,7 +277,7 @@ fn a_group_and_port_have_one_such_receiver_and_nothing_stays_behind() {
     });
 }
 
-/// With fewer frames, those of one batch would leave none for the next packets.
+/// With fewer frames, one batch would use all of them and leave none for the next packets.
 #[test]
 fn any_power_of_two_from_64_frames_receives_and_others_are_refused() {
     let sized = |frames, frame_bytes| {

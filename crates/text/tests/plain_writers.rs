@@ -255,7 +255,7 @@ fn collect<'m>(
     }
 }
 
-/// Writes messages with the writers and with the simple ones, and compares the texts.
+/// Writes messages with the writers under test and with the simple writers, and compares the texts.
 fn compare(program: &Arc<Program>, write: impl FnOnce(&mut dyn FnMut(&Message))) -> usize {
     let templates: Vec<usize> = (0..program.templates().len()).collect();
     let (mut json, mut csv) = (Vec::new(), Vec::new());

@@ -448,7 +448,7 @@ fn gaps_events_and_times_of_the_last_minutes_are_drawn() {
     app.add_history(json!({"bounds_ns": [100, 2500], "seconds": [second(1), second(2)]}));
     let lines = screen(&app, 100);
     line_with(&lines, "last 10 minutes of channel feed: 5 gaps, 1 of them before these minutes");
-    // Where two marks fall into one column the open gap is drawn.
+    // If two marks fall into one column, the mark of the open gap is drawn.
     let marks = line_with(&lines, "──");
     let drawn: Vec<_> = marks.chars().enumerate().filter(|(_, mark)| *mark != '─').collect();
     assert_eq!(drawn, [(0, '▲'), (49, '■'), (99, '◆')]);

@@ -106,7 +106,7 @@ fn parameters_that_may_be_repeated_are_described_as_arrays() {
     for path in ["/api/v1/summary", "/api/v1/stream"] {
         assert_eq!(repeated_parameters(&document, path), ["channel", "session"], "{path}");
     }
-    // Each parameter of a summary is one of its stream, with the same type.
+    // Each parameter of a summary is also a parameter of its stream, with the same type.
     let parameters = |path: &str| document["paths"][path]["get"]["parameters"].as_array().unwrap();
     for of_summary in parameters("/api/v1/summary") {
         let mut of_stream = parameters("/api/v1/stream").iter();

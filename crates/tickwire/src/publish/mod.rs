@@ -168,7 +168,7 @@ fn join(
         false => Some(Listeners::new(places, &args.delivery, sets)?),
     };
     // With a file, publishing waits for slow subscribers. With a pipe or with lines the sender sets
-    // the pace, so it does not wait.
+    // the pace, so publishing does not wait.
     let all = args.file.as_ref().is_some_and(|path| path.is_file());
     let outlets = places.outlets(&args.delivery, sets, all, patience, stop)?;
     let count = args.subscribers();

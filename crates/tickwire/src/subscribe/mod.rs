@@ -71,15 +71,15 @@ pub struct SubscribeArgs {
     #[arg(long)]
     show: bool,
     /// Write samples to Parquet files in this directory, one folder per topic. Only in programs
-    /// built with --features columns; --show writes JSON lines in all.
+    /// built with --features columns; --show writes JSON lines in every program.
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
     /// With --record: most rows per file. Default: 1,000,000.
     #[arg(long, value_name = "ROWS", requires = "record")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     record_rows: Option<u64>,
-    /// With --record: longest time for which a file is written before it is complete. A recorder that
-    /// is killed loses the samples of this time and files that wait for the disk.
+    /// With --record: longest time for which a file is written before it is complete. A killed
+    /// recorder loses the samples of this time and the files that wait for the disk.
     #[arg(long, value_name = "TIME", requires = "record", default_value = "10m")]
     #[arg(value_parser = span_in("1s"..="24h"))]
     record_time: Span,

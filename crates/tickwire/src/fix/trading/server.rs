@@ -153,8 +153,8 @@ impl Application for Server {
     }
 
     fn handle_refused(&mut self, refused: &Refused<'_>) {
-        // Only the store kept this peer from being admitted, so the operator must know. The event log limits
-        // the rate of these lines.
+        // The store is the only reason why this peer was not admitted, so the operator must know. The event
+        // log limits the rate of these lines.
         if refused.refusal == Refusal::Store {
             self.fail(refused.text.to_owned());
         }

@@ -47,7 +47,7 @@ impl Ladders {
         out.extend_from_slice(self.page(rows).as_bytes());
     }
 
-    /// The ladders that fit into `rows` rows, and the number of those that do not.
+    /// Returns the ladders that fit into `rows` rows, and the number of ladders that do not fit.
     fn page(&self, rows: usize) -> String {
         let mut page = String::new();
         let mut left = rows.saturating_sub(2);
