@@ -8,7 +8,7 @@ use trading::{CLIENT, SERVER, Stage};
 
 /// Number of kills, of a randomly chosen side.
 const KILLS: usize = 100;
-/// Total number of orders. Their rate is such that the kills fall among them.
+/// Total number of orders. Their rate is chosen so that all kills happen while orders are sent.
 const ORDERS: u64 = 6_000;
 const RATE: &str = "700";
 /// Time limit.

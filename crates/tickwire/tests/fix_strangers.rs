@@ -20,7 +20,8 @@ impl Drop for Server {
     }
 }
 
-/// Starts a server that may have 110 open files, with a session for TRADER and a template for everybody else.
+/// Starts a server that can have at most 110 open files, with a session for TRADER and a template for
+/// everybody else.
 fn server() -> Server {
     let name = format!("tickwire-strangers-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);

@@ -21,7 +21,7 @@ use tickwire_opra::{Decode, Error, PACKET_BYTES_MAX, Summary};
 /// Maximum number of threads: more than any machine has cores.
 const THREADS_MAX: usize = 256;
 
-/// Options that select or format messages, which market events have no use for.
+/// Options that select or format messages, and so do not apply to market events.
 const OF_MESSAGES: [&str; 8] =
     ["format", "decoder", "category", "symbol", "fields", "names", "prices", "limit"];
 

@@ -145,7 +145,8 @@ fn highest(case: &Case<'_>) -> Result<Option<trial::Outcome>, Failure> {
     Ok(best)
 }
 
-/// Returns a trial at this rate that loses no packet, if one of [`TRIALS`] does not.
+/// Returns the first of [`TRIALS`] trials at this rate that loses no packet; `None` if all lose
+/// some.
 fn lossless(case: &Case<'_>, rate: f64) -> Result<Option<trial::Outcome>, Failure> {
     for _ in 0..TRIALS {
         let outcome = trial::run(case, case.feed.packets(), Sending::Paced(rate))?;
