@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use tickwire_fix::Writer;
 use tickwire_fix_session::{Head, Now, SendError};
 
 use super::sessions::{SessionKey, Sessions};
+use super::wake::Wake;
 
 /// The reason why a request of another thread failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +128,14 @@ where
 /// The engine's thread is woken for requests and executes those of one thread in their order.
 #[derive(Clone)]
 pub struct EngineHandle {
-    requests: SyncSender<Box<dyn Request>>,
-    wake: Arc<Wake>,
+    requests: SyncSender<QueuedRequest>,
+    waking: Arc<Waking>,
+}
+
+/// A request with the run of the engine in which it was queued.
+struct QueuedRequest {
+    run: u64,
+    request: Box<dyn Request>,
 }
 
 impl fmt::Debug for EngineHandle {
@@ -138,35 +144,28 @@ impl fmt::Debug for EngineHandle {
     }
 }
 
-struct Wake {
+struct Waking {
     waker: mio::Waker,
-    /// True if the engine was woken and has not run yet: one wake-up is enough for all requests
-    /// until then.
-    is_woken: AtomicBool,
     /// True if the engine polls without sleeping.
     is_busy: bool,
-    /// True if the engine was shut down.
-    has_ended: AtomicBool,
+    wake: Wake,
 }
 
-impl Wake {
+impl Waking {
     fn wake(&self) -> io::Result<()> {
-        if self.is_woken.swap(true, Ordering::AcqRel) || self.is_busy {
-            return Ok(());
-        }
-        self.waker.wake()
+        if self.wake.set_woken() && !self.is_busy { self.waker.wake() } else { Ok(()) }
     }
 }
 
 impl EngineHandle {
     fn request(&self, request: Box<dyn Request>) -> Result<(), HandleError> {
-        self.requests.try_send(request).map_err(|error| match error {
+        let wake = &self.waking.wake;
+        let run = wake.run().ok_or(HandleError::Ended)?;
+        self.requests.try_send(QueuedRequest { run, request }).map_err(|error| match error {
             TrySendError::Full(_) => HandleError::Full,
             TrySendError::Disconnected(_) => HandleError::Ended,
         })?;
-        // Checked after the request was queued: either the shutdown finds the request, or this
-        // check finds the shutdown.
-        if self.wake.has_ended.load(Ordering::SeqCst) {
+        if !wake.is_in(run) {
             return Err(HandleError::Ended);
         }
         // The request is queued: an engine that cannot be woken finds it within a second.
@@ -180,7 +179,7 @@ impl EngineHandle {
     /// # Errors
     /// [`HandleError::WakeFailed`].
     pub fn wake(&self) -> Result<(), HandleError> {
-        self.wake.wake().map_err(|error| {
+        self.waking.wake().map_err(|error| {
             tracing::error!("an engine cannot be woken: {error}");
             HandleError::WakeFailed
         })
@@ -227,7 +226,7 @@ impl EngineHandle {
 /// The engine's end of its handles.
 pub(super) struct Requests {
     pub handle: EngineHandle,
-    receiver: Receiver<Box<dyn Request>>,
+    receiver: Receiver<QueuedRequest>,
     /// Executed requests whose effects may not be stored yet.
     done: Vec<Box<dyn Request>>,
 }
@@ -235,35 +234,41 @@ pub(super) struct Requests {
 impl Requests {
     pub fn new(waker: mio::Waker, requests_max: usize, is_busy: bool) -> Self {
         let (requests, receiver) = sync_channel(requests_max);
-        let (is_woken, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
-        let wake = Arc::new(Wake { waker, is_woken, is_busy, has_ended });
-        Self { handle: EngineHandle { requests, wake }, receiver, done: Vec::new() }
+        let waking = Arc::new(Waking { waker, is_busy, wake: Wake::new() });
+        Self { handle: EngineHandle { requests, waking }, receiver, done: Vec::new() }
     }
 
     /// Executes at most `most` requests. Returns true if there may be more.
     pub fn act(&mut self, sessions: &mut Sessions, now: Now, most: usize) -> bool {
-        if !self.handle.wake.is_woken.swap(false, Ordering::AcqRel) {
+        let wake = &self.handle.waking.wake;
+        if !wake.take_woken() {
             return false;
         }
-        for mut request in self.receiver.try_iter().take(most) {
-            request.act(sessions, now);
-            self.done.push(request);
+        let current = wake.run();
+        let mut count = 0;
+        for QueuedRequest { run, mut request } in self.receiver.try_iter().take(most) {
+            count += 1;
+            // The handle refused a request of an earlier run after it was queued.
+            if current == Some(run) {
+                request.act(sessions, now);
+                self.done.push(request);
+            }
         }
-        let is_more = self.done.len() == most;
+        let is_more = count == most;
         if is_more {
-            self.handle.wake.is_woken.store(true, Ordering::Release);
+            wake.set_woken();
         }
         is_more
     }
 
     /// Accepts requests, also again after [`Requests::end`].
     pub fn begin(&self) {
-        self.handle.wake.has_ended.store(false, Ordering::SeqCst);
+        self.handle.waking.wake.begin();
     }
 
     /// Refuses new and pending requests.
     pub fn end(&mut self) {
-        self.handle.wake.has_ended.store(true, Ordering::SeqCst);
+        self.handle.waking.wake.end();
         self.receiver.try_iter().for_each(drop);
     }
 

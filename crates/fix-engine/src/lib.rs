@@ -54,6 +54,7 @@ mod access;
 mod admin;
 mod admission;
 mod application;
+mod atomics;
 mod configure;
 mod connection;
 mod descriptors;
@@ -74,6 +75,7 @@ mod session_task;
 mod sessions;
 mod tls;
 mod transport;
+mod wake;
 
 pub use acceptor::{AcceptorOptions, ListenerKey, Opener, Template, TemplateSession};
 pub use access::{Access, AddressRange, Fingerprint, Peer};

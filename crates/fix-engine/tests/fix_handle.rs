@@ -8,7 +8,7 @@ use peers::{
     Collector, accept, acceptor_config, connect, engine, initiator_config, listen, loopback,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -357,11 +357,16 @@ fn requests_of_an_engine_that_was_stopped_are_done_or_refused() {
     engine.run(&stop).expect("ends");
     assert_eq!(before.wait(), Ok(1));
     assert_eq!(handle.call(|_, _| 2).err(), Some(HandleError::Ended));
-    // An engine that runs again accepts requests again.
+    // An engine that runs again accepts requests again, and executes none that it refused.
+    let executed = Arc::new(AtomicBool::new(false));
+    let flag = executed.clone();
+    let refused = handle.call(move |_, _| flag.store(true, Ordering::Relaxed));
+    assert_eq!(refused.err(), Some(HandleError::Ended));
     engine.turn(Duration::ZERO).expect("a turn");
     let again = handle.call(|_, _| 3).expect("taken");
     engine.turn(Duration::ZERO).expect("a turn");
     assert_eq!(again.wait(), Ok(3));
+    assert!(!executed.load(Ordering::Relaxed));
 }
 
 #[test]
