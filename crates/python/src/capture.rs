@@ -100,7 +100,7 @@ impl Errors {
 #[pyfunction]
 #[pyo3(signature = (
     path, templates, framing = "none", reset = None, input_format = None, *, messages = None, fields = None,
-    start = None, end = None, on_error = "raise", split = None,
+    start = None, end = None, on_error = "raise", split = None, reset_at = Vec::new(),
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
@@ -116,6 +116,7 @@ pub fn open(
     end: Option<u64>,
     on_error: &str,
     split: Option<Vec<u8>>,
+    reset_at: Vec<u64>,
 ) -> PyResult<Capture> {
     let wrong = |text: String| PyValueError::new_err(text);
     let errors = Errors::new(on_error)?;
@@ -143,6 +144,7 @@ pub fn open(
     let job = Job {
         source,
         framing,
+        reset_at,
         checks_values,
         program,
         selection,

@@ -74,7 +74,8 @@ pub fn explain(
 pub fn of_capture(job: &Job, wanted: u64) -> Result<Explanation, String> {
     let program = program_of(job.program.set().clone())?;
     let mut reader = job.source.open()?;
-    let mut channels = Channels::new(program.clone(), options(&job.framing), job.framing);
+    let mut channels = Channels::new(program.clone(), options(&job.framing), job.framing)
+        .reset_at(job.reset_at.clone());
     let explainer = Explainer::new(&program, job.framing);
     let found = explainer.find(
         &mut reader,

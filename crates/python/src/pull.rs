@@ -31,6 +31,8 @@ pub struct Source {
 pub struct Job {
     pub source: Source,
     pub framing: Framing,
+    /// Packets before which another session begins, by index.
+    pub reset_at: Vec<u64>,
     /// True if the framing was detected, so that the bytes of each message must confirm its values.
     pub checks_values: bool,
     pub program: Arc<Program>,
@@ -114,8 +116,9 @@ impl<T: Take> Pull<T> {
     pub fn new(job: &Job, take: T) -> Result<Self, String> {
         let reset = job.framing.reset_policy().into();
         let options = DecoderOptions::default().reset(reset);
-        let Job { selection, times, warnings, .. } = job.clone();
-        let mut decoder = CaptureDecoder::new(job.program.clone(), options, job.framing);
+        let Job { selection, times, warnings, reset_at, .. } = job.clone();
+        let mut decoder =
+            CaptureDecoder::new(job.program.clone(), options, job.framing).reset_at(reset_at);
         if job.checks_values {
             decoder = decoder.check_values();
         }

@@ -35,6 +35,20 @@ def test_messages_come_in_order_with_their_place(tmp_path: Path) -> None:
     assert messages[0].length == len(QUOTES[0])
 
 
+def test_another_session_of_a_capture_begins_with_empty_dictionaries(tmp_path: Path) -> None:
+    xml = '<templates><template name="T" id="1"><int32 name="Price"><delta/></int32></template></templates>'
+    templates = tickwire.TemplateSet.parse(xml)
+    session = [b"\xc0\x81\x8a", b"\x80\x81"]
+    path = feed.write(tmp_path, "joined.bin", feed.prefixed(session + session))
+    one = tickwire.open(path, templates, input_format="u32be")
+    two = tickwire.open(path, templates, input_format="u32be", reset_at=[2])
+    assert [message.Price for message in one] == [10, 11, 21, 22]
+    assert [message.Price for message in two] == [10, 11, 10, 11]
+    assert two.table()["Price"].to_pylist() == [10, 11, 10, 11]
+    assert "21" in str(one.explain(2))
+    assert "21" not in str(two.explain(2))
+
+
 def test_fields_are_attributes_and_items(tmp_path: Path) -> None:
     first, second, third = capture(tmp_path)
     assert (first.Symbol, first.Count, first.Last) == ("AB", 3, None)

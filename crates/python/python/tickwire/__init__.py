@@ -261,6 +261,7 @@ def open(
     start: datetime.datetime | int | None = None,
     end: datetime.datetime | int | None = None,
     on_error: Literal["raise", "keep"] = "raise",
+    reset_at: Sequence[int] = (),
 ) -> Capture:
     """Open a capture: pcap, pcapng, length-prefixed packets, or a raw stream; uncompressed, gzip or
     zstd.
@@ -276,6 +277,8 @@ def open(
     - ``start`` and ``end``: range of capture times, ``end`` exclusive; nanoseconds since 1970-01-01 UTC, or
       datetimes with a time zone
     - ``on_error``: ``"raise"``, or ``"keep"`` to collect errors in ``Capture.errors``
+    - ``reset_at``: packets, by index, before which another session begins in the capture: dictionaries are
+      reset there in addition to ``reset``. Does not affect TCP streams and raw files
 
     >>> import tempfile, tickwire, tickwire.simulate
     >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
@@ -285,6 +288,7 @@ def open(
     """
     names = None if messages is None else [str(name) for name in messages]
     wanted = None if fields is None else list(fields)
+    sessions = list(reset_at)
     first, last = _nanoseconds(start), _nanoseconds(end)
 
     def reopen(fields: Sequence[str] | None, start: int | None, end: int | None) -> Capture:
@@ -299,6 +303,7 @@ def open(
             start=max((time for time in (first, start) if time is not None), default=None),
             end=min((time for time in (last, end) if time is not None), default=None),
             on_error=on_error,
+            reset_at=sessions,
         )
         return Capture(inner, reopen)
 

@@ -441,6 +441,7 @@ def open(
     end: int | None = None,
     on_error: str = "raise",
     split: bytes | None = None,
+    reset_at: Sequence[int] = ...,
 ) -> Capture:
     """Opens a capture."""
 
