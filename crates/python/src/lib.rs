@@ -53,7 +53,7 @@ mod _tickwire {
     #[pymodule_export]
     use super::fix::native;
     #[pymodule_export]
-    use super::handler::{Book, Events, Gap, Handler, Notice, Trade};
+    use super::handler::{Book, Events, FeedEvent, Gap, Handler, Trade};
     #[pymodule_export]
     use super::lost::Lost;
     #[pymodule_export]

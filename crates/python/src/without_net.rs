@@ -54,7 +54,7 @@ pub mod handler {
         Events: "feed handler",
         Book: "feed handler",
         Gap: "feed handler",
-        Notice: "feed handler",
+        FeedEvent: "feed handler",
         Trade: "feed handler"
     );
 }

@@ -129,8 +129,8 @@ def test_what_no_line_brought_is_a_gap_and_makes_books_stale(tmp_path: Path) -> 
 def test_a_message_that_cannot_be_decoded_is_told(tmp_path: Path) -> None:
     broken = PACKETS[2][:-3]
     handler = captured(tmp_path, [*PACKETS[:2], broken, *PACKETS[3:]], PACKETS[:1])
-    notices = [event for event in handler if isinstance(event, tickwire.Notice)]
-    assert any(notice.kind == "fault" and "packet 3" in notice.text for notice in notices), notices
+    events = [event for event in handler if isinstance(event, tickwire.FeedEvent)]
+    assert any(event.kind == "fault" and "packet 3" in event.text for event in events), events
 
 
 def test_errors_say_what_to_do(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
 
 from tickwire import _tickwire
-from tickwire._tickwire import Book, Gap, Message, Notice, Trade
+from tickwire._tickwire import Book, FeedEvent, Gap, Message, Trade
 
 Path = str | os.PathLike[str]
 
-Event: TypeAlias = Message | Book | Trade | Gap | Notice
+Event: TypeAlias = Message | Book | Trade | Gap | FeedEvent
 """An event of a handler: a message of the arbitrated lines, a book that changed or became stale or
-fresh, a trade, a gap (sequence numbers received on no line), or a notice, such as a reset or an
+fresh, a trade, a gap (sequence numbers received on no line), or a feed event, such as a reset or an
 undecodable message."""
 
 T = TypeVar("T")
@@ -164,7 +164,7 @@ class Handler:
     (300, 154, 0)
     >>> from collections import Counter
     >>> sorted(Counter(type(event).__name__ for event in handler.events()))
-    ['Book', 'Message', 'Notice', 'Trade']
+    ['Book', 'FeedEvent', 'Message', 'Trade']
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Handler:
 
         A live feed ends after ``idle`` seconds without packets; by default never.
         """
-        return self._events(["message", "book", "trade", "gap", "notice"], depth, idle)
+        return self._events(["message", "book", "trade", "gap", "event"], depth, idle)
 
     def messages(self, *, idle: float | None = None) -> Events[Message]:
         """Messages of the arbitrated lines, each once and in order."""

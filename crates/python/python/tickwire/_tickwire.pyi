@@ -125,12 +125,12 @@ class Gap:
         """Nanoseconds since 1970-01-01 UTC."""
     def __len__(self) -> int: ...
 
-class Notice:
+class FeedEvent:
     """Another event: reset, status, snapshot, silence, line or fault."""
 
     @property
     def kind(self) -> str:
-        """Kind of notice: reset, status, snapshot, silence, line or fault."""
+        """Kind of event: reset, status, snapshot, silence, line or fault."""
     @property
     def text(self) -> str:
         """Description of the event."""

@@ -1,6 +1,6 @@
 //! Collects the handler's events for Python.
 
-use super::event::{Book, Event, Gap, Notice, Trade};
+use super::event::{Book, Event, FeedEvent, Gap, Trade};
 use crate::message::Owned;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub enum Kind {
     Book,
     Trade,
     Gap,
-    Notice,
+    FeedEvent,
 }
 
 impl Kind {
@@ -30,7 +30,7 @@ impl Kind {
             "book" => Self::Book,
             "trade" => Self::Trade,
             "gap" => Self::Gap,
-            "notice" => Self::Notice,
+            "event" => Self::FeedEvent,
             _ => return None,
         })
     }
@@ -135,10 +135,10 @@ impl Collect {
         self.epoch_ns.saturating_add(ns)
     }
 
-    fn notice(&self, kind: &'static str, text: String) {
-        if self.wanted.has(Kind::Notice) {
+    fn feed_event(&self, kind: &'static str, text: String) {
+        if self.wanted.has(Kind::FeedEvent) {
             let time = self.time(self.now_ns);
-            self.queue.push(Event::Notice(Notice { kind, text, time }));
+            self.queue.push(Event::FeedEvent(FeedEvent { kind, text, time }));
         }
     }
 
@@ -175,7 +175,7 @@ impl Sink<Message> for Collect {
     }
 
     fn handle_reset(&mut self, seq_num: u64) {
-        self.notice("reset", format!("sequence numbers restarted with {seq_num}"));
+        self.feed_event("reset", format!("sequence numbers restarted with {seq_num}"));
     }
 
     fn handle_book(&mut self, change: &BookChange, recovery: &Recovery) {
@@ -187,7 +187,7 @@ impl Sink<Message> for Collect {
     }
 
     fn wants_events(&self) -> bool {
-        self.wanted.has(Kind::Trade) || self.wanted.has(Kind::Notice)
+        self.wanted.has(Kind::Trade) || self.wanted.has(Kind::FeedEvent)
     }
 
     fn handle_event(&mut self, delivery: &Delivery, event: &MarketEvent<'_>, recovery: &Recovery) {
@@ -202,7 +202,7 @@ impl Sink<Message> for Collect {
                     StatusScope::Instrument(instrument) => recovery.instruments().name(instrument),
                     StatusScope::Channel => "all instruments",
                 };
-                self.notice("status", format!("{name}: trading status {}", status.code));
+                self.feed_event("status", format!("{name}: trading status {}", status.code));
             }
             _ => {}
         }
@@ -214,22 +214,22 @@ impl Sink<Message> for Collect {
         outcome: SnapshotOutcome,
         recovery: &Recovery,
     ) {
-        if self.wanted.has(Kind::Notice) {
+        if self.wanted.has(Kind::FeedEvent) {
             let name = recovery.instruments().name(snapshot.instrument);
-            self.notice("snapshot", format!("{name}: {outcome}"));
+            self.feed_event("snapshot", format!("{name}: {outcome}"));
         }
     }
 
     fn handle_silence(&mut self, is_silent: bool, _: u64) {
         let text = if is_silent { "no line brings anything" } else { "lines speak again" };
-        self.notice("silence", text.to_owned());
+        self.feed_event("silence", text.to_owned());
     }
 
     fn handle_line(&mut self, event: &LineEvent) {
-        self.notice("line", event.to_string());
+        self.feed_event("line", event.to_string());
     }
 
     fn handle_fault(&mut self, fault: &Fault<'_>) {
-        self.notice("fault", fault.to_string());
+        self.feed_event("fault", fault.to_string());
     }
 }

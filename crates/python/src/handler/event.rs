@@ -14,7 +14,7 @@ pub enum Event {
     Book(Book),
     Trade(Trade),
     Gap(Gap),
-    Notice(Notice),
+    FeedEvent(FeedEvent),
 }
 
 impl Event {
@@ -25,7 +25,7 @@ impl Event {
             Self::Book(book) => Bound::new(py, book)?.into_any(),
             Self::Trade(trade) => Bound::new(py, trade)?.into_any(),
             Self::Gap(gap) => Bound::new(py, gap)?.into_any(),
-            Self::Notice(notice) => Bound::new(py, notice)?.into_any(),
+            Self::FeedEvent(event) => Bound::new(py, event)?.into_any(),
         })
     }
 }
@@ -295,13 +295,13 @@ impl Gap {
 /// >>> import tempfile, tickwire, tickwire.simulate
 /// >>> day = tickwire.simulate.day(tempfile.mkdtemp(), packets=300, instruments=3, seed=7)
 /// >>> for event in tickwire.Handler(day.feed, captures=day.capture):
-/// ...     if isinstance(event, tickwire.Notice):
+/// ...     if isinstance(event, tickwire.FeedEvent):
 /// ...         print(event.kind, event.text, event.time)
 /// ...         break
 /// snapshot 20000: the book equals the snapshot 1795168800002806538
 #[pyclass(module = "tickwire", frozen, get_all)]
-pub struct Notice {
-    /// Kind of notice: reset, status, snapshot, silence, line or fault.
+pub struct FeedEvent {
+    /// Kind of event: reset, status, snapshot, silence, line or fault.
     pub kind: &'static str,
     /// Description of the event.
     pub text: String,
@@ -310,8 +310,8 @@ pub struct Notice {
 }
 
 #[pymethods]
-impl Notice {
+impl FeedEvent {
     fn __repr__(&self) -> String {
-        format!("<Notice {}: {}>", self.kind, self.text)
+        format!("<FeedEvent {}: {}>", self.kind, self.text)
     }
 }

@@ -5,7 +5,7 @@ mod collect;
 mod event;
 mod run;
 
-pub use event::{Book, Gap, Notice, Trade, levels};
+pub use event::{Book, FeedEvent, Gap, Trade, levels};
 
 use crate::errors;
 use channel::Channel;
@@ -66,7 +66,7 @@ impl Handler {
         for name in &kinds {
             wanted.kinds.push(Kind::named(name).ok_or_else(|| {
                 PyValueError::new_err(format!(
-                    "kind {name}: expected message, book, trade, gap or notice"
+                    "kind {name}: expected message, book, trade, gap or event"
                 ))
             })?);
         }
