@@ -1,8 +1,7 @@
 //! One JSON object per message.
 
-use crate::json::{Members, Plan, push_hex, push_string, push_unsigned};
+use crate::json::{Plan, push_hex, push_string, push_unsigned};
 use crate::{Fields, Header, MessageWriter};
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::Arc;
 use tickwire_fast::{Message, Program};
@@ -35,13 +34,7 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write> MessageWriter for JsonLines<W> {
     fn write_message(&mut self, header: &Header<'_>, message: &Message) -> io::Result<()> {
         self.line.clear();
-        let mut members = Members::begin(&mut self.line);
-        push_header(&mut members, header);
-        match message.template_id() {
-            Some(id) => push_unsigned(members.member("t"), u64::from(id.0)),
-            None => members.member("t").extend_from_slice(b"null"),
-        }
-        push_string(members.member("n"), message.template_name());
+        push_header(&mut self.line, header);
         let plan = match &mut self.plan {
             Some((program, plan)) if Arc::ptr_eq(program, message.program()) => plan,
             plan => {
@@ -49,9 +42,8 @@ impl<W: Write> MessageWriter for JsonLines<W> {
                 &mut plan.insert((program.clone(), Plan::of(program, &self.fields))).1
             }
         };
-        plan.push(members.member("msg"), message.root());
-        members.end();
-        self.line.push(b'\n');
+        plan.push_message(&mut self.line, message);
+        self.line.extend_from_slice(b"}\n");
         self.out.write_all(&self.line)
     }
 
@@ -60,42 +52,49 @@ impl<W: Write> MessageWriter for JsonLines<W> {
     }
 }
 
-fn push_header(members: &mut Members<'_>, header: &Header<'_>) {
+/// Appends the beginning of an object, up to the members of the message.
+fn push_header(out: &mut Vec<u8>, header: &Header<'_>) {
+    out.push(b'{');
     if let Some(channel) = header.channel {
-        push_string(members.member("channel"), channel);
+        out.extend_from_slice(b"\"channel\": ");
+        push_string(out, channel);
+        out.extend_from_slice(b", ");
     }
     if let Some(packet) = header.packet {
-        push_unsigned(members.member("pkt"), packet);
+        out.extend_from_slice(b"\"pkt\": ");
+        push_unsigned(out, packet);
+        out.extend_from_slice(b", ");
     }
     if let Some(preamble) = header.preamble {
-        let out = members.member("pre");
-        out.push(b'"');
+        out.extend_from_slice(b"\"pre\": \"");
         push_hex(out, preamble);
-        out.push(b'"');
+        out.extend_from_slice(b"\", ");
     }
     if let Some(offset) = header.offset {
-        push_unsigned(members.member("off"), offset);
+        out.extend_from_slice(b"\"off\": ");
+        push_unsigned(out, offset);
+        out.extend_from_slice(b", ");
     }
     if let Some(len) = header.len {
-        push_unsigned(members.member("len"), len as u64);
+        out.extend_from_slice(b"\"len\": ");
+        push_unsigned(out, len as u64);
+        out.extend_from_slice(b", ");
     }
     if let Some(time) = header.time_ns {
-        push_unsigned(members.member("time"), time);
+        out.extend_from_slice(b"\"time\": ");
+        push_unsigned(out, time);
+        out.extend_from_slice(b", ");
     }
+    // Writing to a vector does not fail, and addresses need no escaping.
     if let Some(source) = header.source {
-        push_displayed(members.member("source"), source);
+        let _ = write!(out, "\"source\": \"{source}\", ");
     }
     if let Some(destination) = header.destination {
-        push_displayed(members.member("destination"), destination);
+        let _ = write!(out, "\"destination\": \"{destination}\", ");
     }
     if let Some(line) = header.line {
-        push_string(members.member("line"), line);
+        out.extend_from_slice(b"\"line\": ");
+        push_string(out, line);
+        out.extend_from_slice(b", ");
     }
-}
-
-fn push_displayed(out: &mut Vec<u8>, value: impl Display) {
-    out.push(b'"');
-    // Writing to a vector does not fail, and addresses need no escaping.
-    let _ = write!(out, "{value}");
-    out.push(b'"');
 }

@@ -4,10 +4,11 @@
 const BLOCK: usize = 32;
 
 /// Text in blocks of a fixed length: copying a whole block and truncating is faster than copying a
-/// variable length.
+/// variable length. Most texts fit the first block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Literal {
-    blocks: Vec<[u8; BLOCK]>,
+    first: [u8; BLOCK],
+    more: Vec<[u8; BLOCK]>,
     len: usize,
 }
 
@@ -18,14 +19,17 @@ impl Literal {
             block[..part.len()].copy_from_slice(part);
             block
         };
-        Self { blocks: text.chunks(BLOCK).map(block).collect(), len: text.len() }
+        let mut blocks = text.chunks(BLOCK).map(block);
+        let first = blocks.next().unwrap_or_default();
+        Self { first, more: blocks.collect(), len: text.len() }
     }
 
     /// Appends the text.
     #[inline]
     pub(crate) fn push(&self, out: &mut Vec<u8>) {
         let end = out.len() + self.len;
-        for block in &self.blocks {
+        out.extend_from_slice(&self.first);
+        for block in &self.more {
             out.extend_from_slice(block);
         }
         out.truncate(end);

@@ -5,7 +5,7 @@
 //! text, the cells of the message, which are written once and copied into all its rows, and the
 //! cells of the entry.
 
-use super::cell::{push_source, push_value};
+use super::cell::{push_quoted, push_source, push_value};
 use super::{Column, Columns, Origin, push_fixed};
 use crate::Fields;
 use crate::digits::push_unsigned;
@@ -19,8 +19,10 @@ pub(super) struct Flat {
     sequence: Option<Slot<Repeated>>,
     /// Runs of adjacent columns that the rows of a message share.
     shared: Vec<Run>,
-    /// The row of an entry.
+    /// The row of an entry among several.
     row: Run,
+    /// The row of the only entry of a message: no cell is copied.
+    single: Run,
     /// The row of a message without entries.
     lone: Run,
 }
@@ -42,8 +44,10 @@ struct Part {
 enum Cell {
     /// A column that precedes the fields.
     Fixed(Column),
-    /// A field of the message, or of the entry in an entry's row.
+    /// A field of the message.
     Field(Source),
+    /// A field of the entry.
+    EntryField(Source),
     /// The index of the entry.
     Entry,
     /// A run of columns that the rows of a message share, by index.
@@ -94,11 +98,12 @@ impl Flat {
                 _ => columns.take(program, handle, &mut cells)?,
             }
         }
-        let tokens = |has_entry| tokens(program, root, fixed, &cells, has_entry);
+        let tokens = |has_entry| tokens(program, template, fixed, &cells, has_entry);
         let lone = Run::of(tokens(false), &mut None);
         let mut shared = Some(Vec::new());
         let row = Run::of(tokens(true), &mut shared);
-        Some(Self { sequence, shared: shared.unwrap_or_default(), row, lone })
+        let single = Run::of(tokens(true), &mut None);
+        Some(Self { sequence, shared: shared.unwrap_or_default(), row, single, lone })
     }
 
     /// Appends the rows of a message, and calls `flush` whenever enough of them are buffered.
@@ -115,6 +120,10 @@ impl Flat {
             self.lone.push(out, origin, root, None, shared);
             return flush(out);
         };
+        if entries.len() == 1 {
+            self.single.push(out, origin, root, entries.iter().enumerate().next(), shared);
+            return flush(out);
+        }
         shared.text.clear();
         shared.runs.clear();
         let mut text = std::mem::take(&mut shared.text);
@@ -124,8 +133,8 @@ impl Flat {
             shared.runs.push(start..text.len());
         }
         shared.text = text;
-        for (index, entry) in entries.iter().enumerate() {
-            self.row.push(out, origin, entry, Some(index), shared);
+        for entry in entries.iter().enumerate() {
+            self.row.push(out, origin, root, Some(entry), shared);
             flush(out)?;
         }
         Ok(())
@@ -162,16 +171,27 @@ impl Columns {
 
 fn tokens(
     program: &Program,
-    root: SegmentRef,
+    template: usize,
     fixed: &[Column],
     cells: &[Option<FieldHandle>],
     has_entry: bool,
 ) -> Vec<Token> {
+    let template = &program.templates()[template];
+    let root = template.segment;
     let mut tokens = Vec::new();
     for &column in fixed {
-        match (column, has_entry) {
-            (Column::Entry, true) => tokens.push(Token::OfEntry(Cell::Entry)),
-            (Column::Entry, false) => {}
+        let mut text = Vec::new();
+        match column {
+            Column::Entry if has_entry => tokens.push(Token::OfEntry(Cell::Entry)),
+            Column::Entry => {}
+            Column::TemplateId => {
+                template.id.iter().for_each(|id| push_unsigned(&mut text, id.0.into()));
+                tokens.push(Token::Text(text));
+            }
+            Column::TemplateName => {
+                push_quoted(&mut text, &template.name.local);
+                tokens.push(Token::Text(text));
+            }
             _ => tokens.push(Token::OfMessage(Cell::Fixed(column))),
         }
         tokens.push(Token::Text(b",".to_vec()));
@@ -204,8 +224,11 @@ fn token(
         push_value(&mut text, field, value);
         return Some(Token::Text(text));
     }
-    let cell = Cell::Field(Source::of(program, handle));
-    Some(if is_of_message { Token::OfMessage(cell) } else { Token::OfEntry(cell) })
+    let source = Source::of(program, handle);
+    Some(match is_of_message {
+        true => Token::OfMessage(Cell::Field(source)),
+        false => Token::OfEntry(Cell::EntryField(source)),
+    })
 }
 
 impl Run {
@@ -230,16 +253,21 @@ impl Run {
         &self,
         out: &mut Vec<u8>,
         origin: &Origin<'_>,
-        record: Record<'_>,
-        entry: Option<usize>,
+        root: Record<'_>,
+        entry: Option<(usize, Record<'_>)>,
         shared: &Shared,
     ) {
         for Part { lead, cell } in &self.parts {
             lead.push(out);
             match cell {
                 Cell::Fixed(column) => push_fixed(out, *column, origin, &[]),
-                Cell::Field(source) => push_source(out, record, source),
-                Cell::Entry => entry.iter().for_each(|&index| push_unsigned(out, index as u64)),
+                Cell::Field(source) => push_source(out, root, source),
+                Cell::EntryField(source) => {
+                    entry.iter().for_each(|&(_, record)| push_source(out, record, source));
+                }
+                Cell::Entry => {
+                    entry.iter().for_each(|&(index, _)| push_unsigned(out, index as u64));
+                }
                 Cell::Shared(run) => out.extend_from_slice(&shared.text[shared.runs[*run].clone()]),
             }
         }

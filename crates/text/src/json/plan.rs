@@ -4,10 +4,12 @@ use super::{Form, push_decimal, push_integer, push_string, push_unsigned, push_v
 use crate::Fields;
 use crate::literal::Literal;
 use crate::source::{Source, push_plain};
-use tickwire_fast::{FieldHandle, FieldValue, Program, Record, SegmentRef, Storage};
+use tickwire_fast::{FieldHandle, FieldValue, Message, Program, Record, SegmentRef, Storage};
 
 /// Writes the records of a program in [`Form::Named`].
 pub(crate) struct Plan {
+    /// Members `t` and `n` of each template, up to the value of `msg`.
+    heads: Vec<Literal>,
     /// Objects by segment; empty for segments that the projection or the selection of fields omits.
     objects: Vec<Object>,
 }
@@ -28,8 +30,17 @@ struct Member {
 impl Plan {
     /// Creates the plan for all templates of a program.
     pub(crate) fn of(program: &Program, fields: &Fields) -> Self {
-        let mut plan = Self { objects: Vec::new() };
+        let mut plan = Self { heads: Vec::new(), objects: Vec::new() };
         for template in program.templates() {
+            let mut head = b"\"t\": ".to_vec();
+            match template.id {
+                Some(id) => push_unsigned(&mut head, u64::from(id.0)),
+                None => head.extend_from_slice(b"null"),
+            }
+            head.extend_from_slice(b", \"n\": ");
+            push_string(&mut head, &template.name.local);
+            head.extend_from_slice(b", \"msg\": ");
+            plan.heads.push(Literal::new(&head));
             plan.add(program, template.segment, fields);
         }
         plan
@@ -70,8 +81,14 @@ impl Plan {
         self.objects[place] = object;
     }
 
+    /// Appends a message as the members `t`, `n` and `msg`.
+    pub(crate) fn push_message(&self, out: &mut Vec<u8>, message: &Message) {
+        self.heads[message.template_index()].push(out);
+        self.push(out, message.root());
+    }
+
     /// Appends a record as an object.
-    pub(crate) fn push(&self, out: &mut Vec<u8>, record: Record<'_>) {
+    fn push(&self, out: &mut Vec<u8>, record: Record<'_>) {
         let object = &self.objects[record.segment().index()];
         for Member { lead, source } in &object.members {
             lead.push(out);
