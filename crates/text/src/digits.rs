@@ -5,14 +5,19 @@ const EIGHT_DIGITS_END: u64 = 100_000_000;
 
 /// Appends a number.
 pub(crate) fn push_unsigned(out: &mut Vec<u8>, value: u64) {
+    // Indexes, actions and levels.
+    if value < 10 {
+        // Fits: one digit.
+        out.push(b'0' + value as u8);
+        return;
+    }
     if value >= EIGHT_DIGITS_END {
         push_unsigned(out, value / EIGHT_DIGITS_END);
         push_last(out, value % EIGHT_DIGITS_END, 8);
         return;
     }
     let digits = eight(value);
-    // Bit 56 keeps the last digit of a value of zero.
-    let zeros = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
+    let zeros = (digits.trailing_zeros() / 8) as usize;
     push_last_of(out, digits, 8 - zeros);
 }
 
