@@ -6,8 +6,6 @@
 //! Parquet takes 254 ns per row instead of 304. Most fields of a FIX dictionary are absent in all
 //! messages.
 
-use std::io::Write;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -15,15 +13,12 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
-use parquet::basic::{Compression, Encoding, EncodingMask, PageType, Type};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
+use parquet::basic::{Compression, Encoding, Type};
 use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
-use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+use parquet::schema::types::ColumnDescriptor;
+
+use crate::column_pages::{ColumnPages, PageBody, levels, run};
 
 /// Longest text in statistics, in bytes: the limit of the Parquet library for statistics of pages.
 const STATISTICS_TEXT_MAX: usize = 64;
@@ -118,78 +113,20 @@ impl OnlyValue {
         }
     }
 
-    /// Appends the column's chunk to a row group: a dictionary of the value, if there is one, and one page.
-    /// `rows` is at least 1.
-    pub(crate) fn append_to<W: Write + Send>(
-        &self,
-        group: &mut SerializedRowGroupWriter<'_, W>,
-        column: ColumnDescPtr,
-        rows: usize,
-    ) -> Result<(), ParquetError> {
-        let mut out = TrackedWrite::new(Vec::new());
-        let mut pages = SerializedPageWriter::new(&mut out);
-        let mut dictionary_at = None;
-        if let Some(plain) = self.plain() {
-            let len = plain.len();
-            let dictionary = Page::DictionaryPage {
-                buf: plain.into(),
-                num_values: 1,
-                encoding: Encoding::PLAIN,
-                is_sorted: false,
-            };
-            let written = pages.write_page(CompressedPage::new(dictionary, len))?;
-            dictionary_at = Some(written.offset as i64);
-        }
+    /// Returns the pages of a column of `rows` rows, at least 1: a dictionary of the value, if there is one, and one page.
+    pub(crate) fn pages(&self, column: &ColumnDescriptor, rows: usize) -> ColumnPages {
         let (body, encoding) = match *self {
-            Self::Null => (without_values(&column, rows, 0), Encoding::PLAIN),
-            Self::Empty(level) => (without_values(&column, rows, level), Encoding::PLAIN),
+            Self::Null => (without_values(column, rows, 0), Encoding::PLAIN),
+            Self::Empty(level) => (without_values(column, rows, level), Encoding::PLAIN),
             _ => (page_body(rows, column.max_def_level() > 0), Encoding::RLE_DICTIONARY),
         };
-        let len = body.len();
-        let page = Page::DataPage {
-            buf: body.into(),
-            num_values: rows as u32,
-            encoding,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        };
-        let page = pages.write_page(CompressedPage::new(page, len))?;
-        pages.close()?;
-
-        let mut offsets = OffsetIndexBuilder::new();
-        offsets.append_row_count(rows as i64);
-        offsets.append_offset_and_size(page.offset as i64, page.compressed_size as i32);
-        let encodings = [Encoding::PLAIN, Encoding::RLE, encoding];
-        let physical = column.physical_type();
-        let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
-        let mut metadata = ColumnChunkMetaData::builder(column)
-            .set_compression(Compression::UNCOMPRESSED)
-            .set_encodings_mask(EncodingMask::new_from_encodings(encodings.iter()))
-            .set_page_encoding_stats(
-                dictionary_at
-                    .map(|_| stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN))
-                    .into_iter()
-                    .chain([stats(PageType::DATA_PAGE, encoding)])
-                    .collect(),
-            )
-            .set_total_compressed_size(out.bytes_written() as i64)
-            .set_total_uncompressed_size(out.bytes_written() as i64)
-            .set_num_values(rows as i64)
-            .set_dictionary_page_offset(dictionary_at)
-            .set_data_page_offset(page.offset as i64);
-        if let Some(statistics) = self.statistics(physical, rows) {
-            metadata = metadata.set_statistics(statistics);
+        let dictionary = self.plain();
+        ColumnPages {
+            compression: Compression::UNCOMPRESSED,
+            dictionary: dictionary.map(|plain| PageBody::uncompressed(plain, 1, Encoding::PLAIN)),
+            data: vec![PageBody::uncompressed(body, rows, encoding)],
+            statistics: self.statistics(column.physical_type(), rows),
         }
-        let close = ColumnCloseResult {
-            bytes_written: out.bytes_written() as u64,
-            rows_written: rows as u64,
-            metadata: metadata.build()?,
-            bloom_filter: None,
-            column_index: None,
-            offset_index: Some(offsets.build()),
-        };
-        group.append_column(&bytes::Bytes::from(out.into_inner()?), close)
     }
 }
 
@@ -229,26 +166,4 @@ fn without_values(column: &ColumnDescriptor, rows: usize, level: u8) -> Vec<u8> 
     let mut body = if column.max_rep_level() > 0 { levels(rows, 0) } else { Vec::new() };
     body.append(&mut levels(rows, level));
     body
-}
-
-/// Returns a run of equal levels, after its length in bytes.
-fn levels(rows: usize, level: u8) -> Vec<u8> {
-    let run = run(rows);
-    // Fits: a run's length has at most ten bytes.
-    let mut levels = (run.len() as u32 + 1).to_le_bytes().to_vec();
-    levels.extend_from_slice(&run);
-    levels.push(level);
-    levels
-}
-
-/// Returns the header of a run of this length, without the value: the length, shifted left by one bit, in
-/// groups of seven bits from the lowest on (LEB128).
-fn run(rows: usize) -> Vec<u8> {
-    let (mut bytes, mut rest) = (Vec::new(), rows << 1);
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
-    bytes
 }

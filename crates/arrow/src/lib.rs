@@ -41,7 +41,9 @@
 
 mod builder;
 mod column;
+mod column_pages;
 mod constant_chunk;
+mod dictionary_chunk;
 mod encoders;
 mod encoding;
 mod errors;

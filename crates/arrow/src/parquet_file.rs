@@ -3,29 +3,28 @@
 use std::io::Write;
 use std::sync::{Arc, MutexGuard};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Decimal128Array, RecordBatch};
-use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, FieldRef, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
-use parquet::data_type::FixedLenByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 
+use crate::column_pages::ColumnPages;
 use crate::constant_chunk::OnlyValue;
+use crate::dictionary_chunk::DictionaryChunk;
 use crate::encoders::{EncoderQueue, Encoders};
 use crate::size::array_bytes;
 
 /// Rows per row group, the unit that readers load.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// A Parquet file. Columns with one value in a row group are written as run lengths, all others by Arrow's
-/// writer.
+/// A Parquet file. Columns with one value in a row group are written as run lengths, most dictionaries by
+/// [`DictionaryChunk`], all others by Arrow's writer.
 pub(crate) struct ParquetFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
@@ -46,8 +45,8 @@ struct ColumnEncoder {
     /// True if its pages have statistics, which only Arrow's writer creates.
     has_pages: bool,
     rows: ColumnRows,
-    /// Bounds of the values, for columns whose statistics the library does not create.
-    wide: Option<WideBounds>,
+    /// Its dictionary, if the library does not encode it.
+    dictionary: Option<DictionaryChunk>,
     /// The first error; values after it are dropped.
     failed: Option<ParquetError>,
 }
@@ -67,6 +66,8 @@ enum ColumnRows {
 enum CompleteColumn {
     /// All `count` rows have the same value, in each of `leaves` leaves.
     Same { value: OnlyValue, count: usize, leaves: usize },
+    /// A dictionary and its indexes.
+    Dictionary(ColumnPages),
     /// One chunk per leaf.
     Chunks(Vec<ArrowColumnChunk>),
 }
@@ -113,8 +114,12 @@ impl<W: Write + Send> ParquetFile<W> {
         let mut encoders: Vec<_> = self.schema.fields().iter().map(ColumnEncoder::new).collect();
         for (at, writer) in writers.into_iter().enumerate() {
             let encoder = &mut encoders[leaves.get_column_root_idx(at)];
-            let statistics = properties.statistics_enabled(leaves.column(at).path());
+            let leaf = leaves.column(at);
+            let statistics = properties.statistics_enabled(leaf.path());
             encoder.has_pages |= statistics == EnabledStatistics::Page;
+            if properties.dictionary_enabled(leaf.path()) && !encoder.has_pages {
+                encoder.dictionary = DictionaryChunk::of(encoder.field.data_type(), &leaf);
+            }
             encoder.leaves.push(writer);
         }
         let queue = |encoder| GroupColumn::new(encoder, ColumnEncoder::append_unless_failed);
@@ -178,7 +183,12 @@ impl<W: Write + Send> ParquetFile<W> {
             match column.ok_or_else(broken)?? {
                 CompleteColumn::Same { value, count, leaves: own } => {
                     for leaf in leaves.by_ref().take(own) {
-                        value.append_to(&mut group, leaf, count)?;
+                        value.pages(&leaf, count).append_to(&mut group, leaf)?;
+                    }
+                }
+                CompleteColumn::Dictionary(pages) => {
+                    if let Some(leaf) = leaves.next() {
+                        pages.append_to(&mut group, leaf)?;
                     }
                 }
                 CompleteColumn::Chunks(chunks) => {
@@ -217,13 +227,15 @@ fn encoder(column: &GroupColumn) -> Result<MutexGuard<'_, ColumnEncoder>, Parque
 
 impl ColumnEncoder {
     fn new(field: &FieldRef) -> Self {
-        let wide = WideBounds::of(field.data_type());
-        let (field, leaves) = (Arc::clone(field), Vec::new());
-        Self { field, leaves, has_pages: false, rows: ColumnRows::None, wide, failed: None }
+        let (field, leaves, rows) = (Arc::clone(field), Vec::new(), ColumnRows::None);
+        Self { field, leaves, has_pages: false, rows, dictionary: None, failed: None }
     }
 
     fn waiting_bytes(&self) -> usize {
-        self.leaves.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum()
+        match &self.dictionary {
+            Some(dictionary) => dictionary.waiting_bytes(),
+            None => self.leaves.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum(),
+        }
     }
 
     /// Appends rows, unless earlier ones failed.
@@ -270,8 +282,8 @@ impl ColumnEncoder {
     }
 
     fn write(&mut self, values: &ArrayRef) -> Result<(), ParquetError> {
-        if let (Some(wide), Some(values)) = (&mut self.wide, values.as_primitive_opt()) {
-            wide.add(values);
+        if let Some(dictionary) = &mut self.dictionary {
+            return dictionary.append(values);
         }
         let leaves = compute_leaves(&self.field, values)?;
         let mut pairs = leaves.iter().zip(&mut self.leaves);
@@ -283,58 +295,10 @@ impl ColumnEncoder {
         if let ColumnRows::Same { value, count, .. } = self.rows {
             return Ok(CompleteColumn::Same { value, count, leaves: self.leaves.len() });
         }
+        if let Some(dictionary) = self.dictionary {
+            return Ok(CompleteColumn::Dictionary(dictionary.complete()?));
+        }
         let chunks = self.leaves.into_iter().map(ArrowColumnWriter::close);
-        let mut chunks: Vec<_> = chunks.collect::<Result<_, _>>()?;
-        if let (Some(wide), [chunk]) = (&self.wide, &mut chunks[..]) {
-            let metadata = &mut chunk.close_mut().metadata;
-            let statistics = wide.statistics(metadata.column_descr().type_length());
-            *metadata = metadata.clone().into_builder().set_statistics(statistics).build()?;
-        }
-        Ok(CompleteColumn::Chunks(chunks))
+        Ok(CompleteColumn::Chunks(chunks.collect::<Result<_, _>>()?))
     }
-}
-
-/// Least and greatest value of a column of decimals that Parquet stores as bytes. The library compares these bytes by two
-/// calls of memcmp per value.
-struct WideBounds {
-    least: i128,
-    greatest: i128,
-    nulls: u64,
-}
-
-impl WideBounds {
-    /// Returns bounds without values; `None` for other types.
-    fn of(data_type: &DataType) -> Option<Self> {
-        is_wide(data_type).then_some(Self { least: i128::MAX, greatest: i128::MIN, nulls: 0 })
-    }
-
-    fn add(&mut self, values: &Decimal128Array) {
-        self.nulls += values.null_count() as u64;
-        let mut add = |value: i128| {
-            self.least = self.least.min(value);
-            self.greatest = self.greatest.max(value);
-        };
-        match values.null_count() {
-            0 => values.values().iter().for_each(|value| add(*value)),
-            _ => values.iter().flatten().for_each(add),
-        }
-    }
-
-    /// Returns statistics for values of this many bytes.
-    fn statistics(&self, len: i32) -> Statistics {
-        let bytes = |value: i128| {
-            let bytes = value.to_be_bytes();
-            let from = bytes.len().saturating_sub(len.unsigned_abs() as usize);
-            FixedLenByteArray::from(bytes[from..].to_vec())
-        };
-        let bounds = (self.least <= self.greatest).then_some((self.least, self.greatest));
-        let (least, greatest) = bounds.unzip();
-        let (least, greatest) = (least.map(bytes), greatest.map(bytes));
-        Statistics::fixed_len_byte_array(least, greatest, None, Some(self.nulls), false)
-    }
-}
-
-/// True for decimals that Parquet stores as bytes, because 64 bits do not suffice.
-pub(crate) fn is_wide(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Decimal128(precision, _) if *precision > DECIMAL64_MAX_PRECISION)
 }

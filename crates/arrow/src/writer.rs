@@ -16,7 +16,7 @@ use parquet::schema::types::ColumnPath;
 
 use crate::encoders::Encoders;
 use crate::encoding::ColumnEncoding;
-use crate::parquet_file::{ParquetFile, is_wide};
+use crate::parquet_file::ParquetFile;
 
 /// A file format for columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,11 +228,6 @@ fn properties(batch: &RecordBatch) -> Result<WriterProperties, ParquetError> {
         if matches!(field.name().as_str(), "pkt" | "time") {
             let pages = EnabledStatistics::Page;
             properties = properties.set_column_statistics_enabled(path.clone(), pages);
-        }
-        if is_wide(column.data_type()) {
-            // `ParquetFile` creates them.
-            let none = EnabledStatistics::None;
-            properties = properties.set_column_statistics_enabled(path.clone(), none);
         }
         let encoding = match ColumnEncoding::of(column) {
             ColumnEncoding::Dictionary => {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::types::Int16Type;
 use arrow_array::{
-    Array, ArrayRef, Decimal128Array, DictionaryArray, Int8Array, Int16Array, Int32Array,
-    Int64Array, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array, new_null_array,
+    Array, ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Int8Array, Int16Array,
+    Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray,
+    TimestampNanosecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::reader::FileReader;
@@ -260,6 +260,134 @@ fn columns_of_one_value_are_read_back() {
     }
 }
 
+/// A batch of columns whose encoding is a dictionary: `distinct` values repeat, and every seventh row of the nullable ones
+/// has none.
+fn repeated(from: u64, rows: u64, distinct: u64, nullable: bool) -> RecordBatch {
+    let number = |row: u64| row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7 & 0xffff_ffff;
+    // Positions that are neither ascending nor runs.
+    let numbers = || (from..from + rows).map(move |row| number(row % distinct) + row % distinct);
+    let valid = |row: u64| !nullable || row % 7 != 3;
+    macro_rules! column {
+        ($array:ident, $value:expr) => {{
+            let value = $value;
+            let values = numbers().enumerate();
+            let values =
+                values.map(|(row, number)| valid(from + row as u64).then(|| value(number)));
+            Arc::new(values.collect::<$array>()) as ArrayRef
+        }};
+    }
+    let decimals = |precision, scale| {
+        let decimals = |number: u64| i128::from(number as i64 - (1 << 31)) * 10_i128.pow(scale);
+        let values = numbers().enumerate();
+        let values = values.map(|(row, number)| valid(from + row as u64).then(|| decimals(number)));
+        let array = values.collect::<Decimal128Array>();
+        Arc::new(array.with_precision_and_scale(precision, scale as i8).unwrap()) as ArrayRef
+    };
+    let times = column!(TimestampNanosecondArray, |number: u64| number as i64 * -1_000_003);
+    let text = |number: u64| match number % 3 {
+        0 => format!("{number}"),
+        1 => "x".repeat(number as usize % 14),
+        _ => format!("a text of more than fifteen bytes {number}"),
+    };
+    let columns = [
+        ("i8", column!(Int8Array, |number: u64| number as i8)),
+        ("i16", column!(Int16Array, |number: u64| number as i16)),
+        ("i32", column!(Int32Array, |number: u64| number as i32)),
+        ("i64", column!(Int64Array, |number: u64| i64::MIN + (number << 20) as i64)),
+        ("u8", column!(UInt8Array, |number: u64| number as u8)),
+        ("u16", column!(UInt16Array, |number: u64| number as u16)),
+        ("u32", column!(UInt32Array, |number: u64| number as u32)),
+        ("u64", column!(UInt64Array, |number: u64| u64::MAX - (number << 20))),
+        ("date", column!(Date32Array, |number: u64| number as i32 >> 9)),
+        ("at", times),
+        ("wide", decimals(38, 18)),
+        ("decimal", decimals(18, 2)),
+        ("short", column!(StringArray, |number: u64| format!("{:x}", number % 4099))),
+        ("text", column!(StringArray, text)),
+    ];
+    let columns = columns.into_iter().map(|(name, column)| (name, column, nullable));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+#[test]
+fn dictionaries_are_read_back() {
+    for (nullable, sizes) in [
+        (false, vec![(8_192, 5), (1, 5), (20_000, 900), (3, 900), (40_001, 900)]),
+        (true, vec![(8_192, 5), (70_000, 900), (9, 9)]),
+        // Dictionaries become full.
+        (true, vec![(8_192, 5), (160_000, 160_000), (8_192, 5)]),
+        (false, vec![(8_192, 5), (160_000, 160_000), (8_192, 5)]),
+        // The second row group begins in the last batch.
+        (true, vec![(8_192, 5), ((1 << 20) - 8_193, 300), (4_000, 300)]),
+    ] {
+        let mut from = 0;
+        let batches: Vec<RecordBatch> = sizes
+            .iter()
+            .map(|&(rows, distinct)| {
+                from += rows;
+                repeated(from - rows, rows, distinct, nullable)
+            })
+            .collect();
+        let schema = batches[0].schema_ref();
+        let mut writer = TableWriter::new(FileFormat::Parquet, Vec::new(), schema).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        let file = writer.finish().unwrap();
+        let all = arrow_select::concat::concat_batches(schema, &batches).unwrap();
+        let (_, found) = read(file.clone());
+        let found = arrow_select::concat::concat_batches(schema, &found).unwrap();
+        for (field, (found, written)) in
+            schema.fields().iter().zip(found.columns().iter().zip(all.columns()))
+        {
+            assert!(found == written, "{field}, {sizes:?}");
+        }
+        let is_full = sizes.iter().any(|(_, distinct)| *distinct > 100_000);
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+        for group in reader.metadata().row_groups() {
+            for column in group.columns() {
+                let name = &column.column_path().parts()[0];
+                let encodings: Vec<_> = column.encodings().collect();
+                assert!(encodings.contains(&Encoding::RLE_DICTIONARY), "{name}: {encodings:?}");
+                // Encodings of the data pages.
+                let pages = column.page_encoding_stats_mask().expect("encodings of pages");
+                if !is_full {
+                    assert!(pages.is_only(Encoding::RLE_DICTIONARY), "{name}");
+                } else if ["i64", "u64", "at", "wide", "decimal", "text"].contains(&&**name) {
+                    assert!(pages.is_set(Encoding::PLAIN), "{name}");
+                }
+            }
+        }
+        let group = reader.metadata().row_group(0);
+        let rows = all.slice(0, group.num_rows() as usize);
+        let statistics = |at: usize| {
+            let statistics = group.column(at).statistics().expect("statistics");
+            let bytes = |bytes: Option<&[u8]>| bytes.expect("a bound").to_vec();
+            let bounds = [statistics.min_bytes_opt(), statistics.max_bytes_opt()].map(bytes);
+            assert_eq!(statistics.null_count_opt(), Some(rows.column(at).null_count() as u64));
+            bounds
+        };
+        macro_rules! bounds {
+            ($at:expr, $array:ident, $bytes:expr) => {{
+                let array = rows.column($at).as_any().downcast_ref::<$array>().unwrap();
+                let (least, greatest) =
+                    (array.iter().flatten().min(), array.iter().flatten().max());
+                let bytes = $bytes;
+                assert_eq!(
+                    statistics($at),
+                    [least, greatest].map(|bound| bytes(bound.unwrap()).to_vec())
+                );
+            }};
+        }
+        bounds!(0, Int8Array, |bound: i8| i32::from(bound).to_le_bytes());
+        bounds!(3, Int64Array, |bound: i64| bound.to_le_bytes());
+        bounds!(6, UInt32Array, |bound: u32| bound.to_le_bytes());
+        bounds!(7, UInt64Array, |bound: u64| bound.to_le_bytes());
+        bounds!(9, TimestampNanosecondArray, |bound: i64| bound.to_le_bytes());
+        bounds!(10, Decimal128Array, |bound: i128| bound.to_be_bytes());
+        bounds!(11, Decimal128Array, |bound: i128| (bound as i64).to_le_bytes());
+        assert!(group.column(12).statistics().is_none());
+    }
+}
+
 #[test]
 fn wide_decimals_have_statistics() {
     for (precision, values, expected) in [
@@ -475,7 +603,10 @@ fn encoders_change_no_byte() {
         .map(|kind| RecordBatch::try_from_iter_with_nullable([("a", lists(kind, 3_000), true)]))
         .map(Result::unwrap)
         .to_vec();
-    for batches in [feed, constant, lists] {
+    let dictionaries = [(0, 5), (2_048, 5), (4_096, 4_000), (6_144, 4_000)];
+    let dictionaries =
+        dictionaries.map(|(from, distinct)| repeated(from, 2_048, distinct, true)).to_vec();
+    for batches in [feed, constant, lists, dictionaries] {
         let [expected, found, others] = [0, 1, 3].map(|threads| {
             let encoders = Encoders::new(threads);
             let schema = batches[0].schema_ref();
