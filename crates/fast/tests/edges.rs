@@ -342,3 +342,59 @@ fn siblings_are_no_deeper_than_one() {
         decoder.reset();
     }
 }
+
+#[test]
+fn no_engine_takes_a_previous_value_that_its_field_cannot_have() {
+    let program = program(
+        r#"<templates><template name="Integer" id="1"><int32 name="n"><copy key="k"/></int32></template>
+        <template name="Decimal" id="2"><decimal name="d"><exponent><copy key="k"/></exponent><mantissa/></decimal></template>
+        </templates>"#,
+    );
+    // 63 and 64 in the first template, then only a mantissa.
+    let integers: [&[u8]; 2] = [&[0xe0, 0x81, 0xbf], &[0xe0, 0x81, 0x00, 0xc0]];
+    for engine in ENGINES {
+        let options =
+            DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
+        let mut decoder = Decoder::with_options(program.clone(), options);
+        for _ in 0..3 {
+            for (integer, outcome) in integers.iter().zip([Ok(3), Err(ErrorKind::DecimalRange)]) {
+                decoder.begin_packet();
+                decoder.decode(&with_more(integer)).unwrap();
+                let decoded = decoder.decode(&with_more(&[0xc0, 0x82, 0x85]));
+                let len = decoded.map(|decoded| decoded.len).map_err(|error| error.kind());
+                assert_eq!(len, outcome, "{engine:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn plain_templates_take_long_values_that_others_have_left() {
+    let program = program(
+        r#"<templates><template name="Plain" id="1"><string name="s"><copy/></string><uInt32 name="a"><copy/></uInt32></template>
+        <template name="Other" id="2"><byteVector name="v"/><string name="s"><copy/></string></template>
+        </templates>"#,
+    );
+    for engine in ENGINES {
+        let options =
+            DecoderOptions::default().engine_under_test(engine).reset(ResetPolicy::Packet);
+        let mut decoder = Decoder::with_options(program.clone(), options);
+        for _ in 0..3 {
+            decoder.begin_packet();
+            decoder.decode(&with_more(&[0xf0, 0x81, b'A', b'B' | 0x80, 0x85])).unwrap();
+            for text in ["ABCDEFGHI", "XY", "ABCDEFGH"] {
+                let mut other = [&[0xe0, 0x82, 0x80], text.as_bytes()].concat();
+                *other.last_mut().unwrap() |= 0x80;
+                decoder.decode(&with_more(&other)).unwrap();
+                for _ in 0..2 {
+                    let decoded = decoder.decode(&with_more(&[0xc0, 0x81])).unwrap();
+                    let message = decoded.message.to_string();
+                    assert!(
+                        message.contains(text) && message.contains('5'),
+                        "{engine:?} {message}"
+                    );
+                }
+            }
+        }
+    }
+}

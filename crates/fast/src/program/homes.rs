@@ -2,7 +2,7 @@
 //!
 //! Runs that share entries share a home. Its slots follow the lane order of the longest run, and of
 //! the others as far as their fields have the same order. Runs whose entries are also used by other
-//! operations have no home.
+//! operations have no home; nor do runs that share an entry between an exponent and an integer.
 
 use super::layout::SegmentLayout;
 use super::op::Op;
@@ -38,16 +38,22 @@ pub(super) fn assign(
     runs: &mut [LaneRun],
 ) -> Vec<Vec<HomeSlot>> {
     let mut groups: Vec<usize> = (0..runs.len()).collect();
-    let mut run_of_entry: HashMap<u32, usize> = HashMap::new();
+    let mut first_lanes: HashMap<u32, (usize, bool)> = HashMap::new();
+    let mut mixed = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         for lane in &run.entries {
-            let other = *run_of_entry.entry(lane.entry).or_insert(index);
+            let (other, checked) = *first_lanes.entry(lane.entry).or_insert((index, lane.checked));
             join(&mut groups, index, other);
+            if checked != lane.checked {
+                mixed.push(index);
+            }
         }
     }
     let mut is_shared = vec![false; runs.len()];
+    // An integer may leave a value in the home that an exponent cannot have; only entries are checked.
+    mixed.iter().for_each(|&run| is_shared[root(&groups, run)] = true);
     for op in outside_runs(code, segments, runs).filter(|op| op.operator.uses_dictionary()) {
-        if let Some(&run) = run_of_entry.get(&op.entry) {
+        if let Some(&(run, _)) = first_lanes.get(&op.entry) {
             is_shared[root(&groups, run)] = true;
         }
     }
