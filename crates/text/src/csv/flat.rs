@@ -259,16 +259,25 @@ impl Run {
     ) {
         for Part { lead, cell } in &self.parts {
             lead.push(out);
-            match cell {
-                Cell::Fixed(column) => push_fixed(out, *column, origin, &[]),
-                Cell::Field(source) => push_source(out, root, source),
-                Cell::EntryField(source) => {
-                    entry.iter().for_each(|&(_, record)| push_source(out, record, source));
+            // One call of `push_source`, so that it is inlined.
+            let (source, record) = match cell {
+                Cell::Field(source) => (source, Some(root)),
+                Cell::EntryField(source) => (source, entry.map(|(_, record)| record)),
+                Cell::Fixed(column) => {
+                    push_fixed(out, *column, origin, &[]);
+                    continue;
                 }
                 Cell::Entry => {
                     entry.iter().for_each(|&(index, _)| push_unsigned(out, index as u64));
+                    continue;
                 }
-                Cell::Shared(run) => out.extend_from_slice(&shared.text[shared.runs[*run].clone()]),
+                Cell::Shared(run) => {
+                    out.extend_from_slice(&shared.text[shared.runs[*run].clone()]);
+                    continue;
+                }
+            };
+            if let Some(record) = record {
+                push_source(out, record, source);
             }
         }
         self.end.push(out);
